@@ -1,15 +1,14 @@
 import { outputTimedOut } from '../protocol/chunks.ts';
-import type { TrackedCall } from './call-tracker.ts';
-import type { Timers } from './timers.ts';
+import type { Timers } from './platform.ts';
 
 /** What a browser tool gets beside its input. */
 export interface ExecutorContext {
   toolCallId: string;
-  /** Aborted when nobody waits for the output any more: the call was settled, interrupted, or ran out of time. */
+  /** Aborted when the output is not needed any more: the call got an outcome, was interrupted, or ran out of time. */
   signal: AbortSignal;
 }
 
-/** A browser tool: what it returns is the output of the call, what it throws is its error. */
+/** A browser tool. Its return value is the output of the call; an error that it throws is the failure of the call. */
 export type Executor<Input = never, Output = unknown> = (
   input: Input,
   context: ExecutorContext,
@@ -18,78 +17,69 @@ export type Executor<Input = never, Output = unknown> = (
 /** The browser tools of a page, by name. */
 export type Executors = Readonly<Record<string, Executor>>;
 
-/** How a browser tool ended. */
+/** The outcome of a browser tool. */
 export type ExecutorResult = { output: unknown } | { errorText: string };
 
-/** Which browser tools a page has, and how long each may take. */
+/** Which browser tools a page has, and how long each may run. */
 export interface ExecutorOptions {
-  /** The browser tools of this page; the transport runs them and sends what they give. */
+  /** The browser tools of this page. The transport runs them and sends their outputs. */
   executors?: Executors | undefined;
-  /** How long a browser tool may take. */
+  /** How many milliseconds a browser tool may run. Default: 60,000. */
   executorTimeoutMs?: number | undefined;
 }
 
 const TIMEOUT_MS = 60_000;
 
-/** Runs browser tools, each call once in the life of the page. */
-export class ExecutorRuns {
+/** Runs browser tools, each call once in the lifetime of the page. */
+export class ToolRunner {
   readonly #executors: Executors;
   readonly #timers: Timers;
   readonly #timeoutMs: number;
-  readonly #begun = new Set<string>();
+  readonly #started = new Set<string>();
   readonly #running = new Map<string, AbortController>();
 
-  constructor(options: ExecutorOptions, timers: Timers) {
-    this.#executors = options.executors ?? {};
+  constructor({ executors = {}, executorTimeoutMs = TIMEOUT_MS }: ExecutorOptions, timers: Timers) {
+    this.#executors = executors;
     this.#timers = timers;
-    this.#timeoutMs = options.executorTimeoutMs ?? TIMEOUT_MS;
+    this.#timeoutMs = executorTimeoutMs;
   }
 
-  has(toolName: string): boolean {
-    return Object.hasOwn(this.#executors, toolName);
+  /** Whether the call was started on this page. */
+  hasStarted(toolCallId: string): boolean {
+    return this.#started.has(toolCallId);
   }
 
-  /** Whether the call was begun in this page. */
-  hasBegun(toolCallId: string): boolean {
-    return this.#begun.has(toolCallId);
-  }
-
-  /** Runs the call; null when it ran before, was cancelled, or has no executor. */
-  async run(call: Pick<TrackedCall, 'id' | 'toolName' | 'input'>): Promise<ExecutorResult | null> {
+  /** Runs the call. Null when it ran before, was cancelled, or has no executor. */
+  async run(call: { id: string; toolName: string; input: unknown }): Promise<ExecutorResult | null> {
     const { id, toolName, input } = call;
-    const executor = this.has(toolName) ? this.#executors[toolName] : undefined;
-    if (!executor || this.#begun.has(id)) return null;
-    this.#begun.add(id);
+    const executor = Object.hasOwn(this.#executors, toolName) ? this.#executors[toolName] : undefined;
+    if (!executor || this.#started.has(id)) return null;
+    this.#started.add(id);
     const controller = new AbortController();
     this.#running.set(id, controller);
     const { signal } = controller;
-    const result = await Promise.race([
-      execute(executor, input, { toolCallId: id, signal }),
-      new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null))),
-      this.#timeout(toolName, signal),
-    ]);
+    const result = await new Promise<ExecutorResult | null>((resolve) => {
+      const onTimeout = () => resolve({ errorText: outputTimedOut(toolName) });
+      const cancelTimeout = this.#timers.after(this.#timeoutMs, onTimeout);
+      signal.addEventListener('abort', () => {
+        cancelTimeout();
+        resolve(null);
+      });
+      void execute(executor, input, { toolCallId: id, signal }).then(resolve);
+    });
     const isCancelled = signal.aborted;
     this.#running.delete(id);
     controller.abort();
     return isCancelled ? null : result;
   }
 
-  /** Nobody waits for the call any more. */
+  /** Aborts the call: its output is not needed any more. */
   cancel(toolCallId: string): void {
     this.#running.get(toolCallId)?.abort();
   }
 
   cancelAll(): void {
     for (const controller of this.#running.values()) controller.abort();
-  }
-
-  #timeout(toolName: string, signal: AbortSignal): Promise<ExecutorResult> {
-    return new Promise((resolve) => {
-      const cancel = this.#timers.after(this.#timeoutMs, () =>
-        resolve({ errorText: outputTimedOut(toolName) }),
-      );
-      signal.addEventListener('abort', cancel);
-    });
   }
 }
 
@@ -100,7 +90,7 @@ async function execute(
 ): Promise<ExecutorResult> {
   try {
     const output = await (executor as Executor<unknown>)(input, context);
-    // What cannot be sent is the tool's mistake too, and the agent must hear of it.
+    // An output that is no JSON is a failure of the tool, too.
     JSON.stringify(output);
     return { output: output ?? null };
   } catch (error) {

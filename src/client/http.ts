@@ -1,48 +1,63 @@
-import type { Message } from '../protocol/chunks.ts';
-import { ProtocolError, type WireError } from '../protocol/errors.ts';
-import type { Key } from './dial.ts';
-import { toError } from './failure.ts';
+import type { DataParts, Message } from '../protocol/chunks.ts';
+import { ERRORS, type ErrorCode, ProtocolError, type WireError } from '../protocol/errors.ts';
 
-/** Where the server is, and how to ask it. */
+/** A key, or a function that returns the newest one. The client calls the function for every connection and every request. */
+export type Key = string | (() => string | Promise<string>);
+
+/** Where the server is, and how to send requests to it. */
 export interface HttpOptions {
-  /** Where the server is mounted: an http(s) address, or a path of this page's host. */
+  /** Where the server is mounted: an http(s) or ws(s) address, or a path of this page's host. */
   url: string;
   /** The server's key, for pages that may know it; others log in for a cookie. */
   key?: Key | undefined;
+  /** Headers of every request. */
   headers?: Record<string, string> | undefined;
   credentials?: RequestCredentials | undefined;
+  /** Replaces the global `fetch`. */
   fetch?: typeof fetch | undefined;
-  /** Whether tabs of one browser that watch the same session share one stream, unless a key or headers tell them apart; by default they do. */
+  /**
+   * Whether the tabs of a browser that watch the same session share one stream. Default: true. Tabs with a key or headers of
+   * their own never share.
+   */
   sharesStream?: boolean | undefined;
 }
 
-/** A session in the list of the user's sessions. */
+/** An entry in the list of the user's sessions. */
 export interface SessionEntry {
   id: string;
   title: string | null;
   createdAt: number;
   updatedAt: number;
-  /** Whether an approval in it waits for the person. */
+  /** Whether an approval request of the session waits for the user. */
   isWaiting: boolean;
-  /** Whether its last answer failed, or was cut off. */
+  /** Whether the last answer failed or was cut off. */
   hasFailed: boolean;
 }
 
-/** A session with all its messages. One in which nothing was said yet has no entry in the list, and is told by its id alone. */
+/** A session with all its messages. A session without messages has no entry in the list, and only its id is known. */
 export interface StoredSession extends Partial<SessionEntry> {
   id: string;
   messages: Message[];
-  /** Whether an answer is being given. */
+  /** Whether the agent is writing an answer. */
   isRunning: boolean;
 }
 
 /** A page of a session: its newest messages, or those before one of them. */
 export interface SessionPage extends StoredSession {
-  /** The message before which there are more, else null. */
+  /** The id to pass as `before` for the previous page; null on the first page of the conversation. */
   older?: string | null;
 }
 
-/** What a page asks a Duologue server over HTTP. A refusal is thrown as the server's `ProtocolError`. */
+/** Statuses besides 5xx after which a retry may succeed: the request took too long, or there were too many. */
+const TEMPORARY = [408, 429];
+
+/**
+ * The HTTP routes of a Duologue server. Every method throws the server's `ProtocolError` when the server rejects the request.
+ *
+ * @example
+ * const http = new DuologueHttp({ url: '/duologue' });
+ * const [newest] = await http.listSessions();
+ */
 export class DuologueHttp {
   readonly #options: HttpOptions;
 
@@ -50,12 +65,12 @@ export class DuologueHttp {
     this.#options = options;
   }
 
-  /** Where a path of the server is. */
+  /** The address of a route. */
   addressOf(path: string): string {
     return this.#options.url.replace(/^ws/, 'http').replace(/\/$/, '') + path;
   }
 
-  /** Asks for a path of the server, whatever it answers. */
+  /** Sends a request and returns the response, also when the server rejects it. */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     const { key } = this.#options;
     if (typeof key !== 'function') return this.#request(path, init, key);
@@ -77,51 +92,45 @@ export class DuologueHttp {
     });
   }
 
-  /** What tabs of this browser call a stream that they may share: those of whoever is signed in here; else null. */
+  /** The name under which tabs of this browser share the stream of a route; null when they may not. */
   sharedName(path: string): string | null {
     const { key, headers, sharesStream = true } = this.#options;
     const isPage = globalThis.document !== undefined && globalThis.navigator?.locks !== undefined;
     if (!isPage || !sharesStream || key !== undefined || headers !== undefined) return null;
-    return `duologue ${new URL(this.addressOf(path), document.baseURI).href}`;
+    return `duologue chunks ${new URL(this.addressOf(path), document.baseURI).href}`;
   }
 
-  /** Asks for a path of the server, and throws what it refuses. */
+  /** Sends a request, and throws when the server rejects it. */
   async ask(path: string, init?: RequestInit): Promise<Response> {
-    return checked(await this.request(path, init));
+    return accepted(await this.request(path, init));
   }
 
-  /** Asks for something that may not be there: null when it is not. */
-  async #find(path: string, init: RequestInit): Promise<Response | null> {
-    const response = await this.request(path, init);
-    return response.status === 404 ? null : checked(response);
-  }
-
-  /** Sends a body as JSON. */
+  /** Sends a JSON body, and throws when the server rejects it. */
   send(method: 'POST' | 'PATCH', path: string, body: unknown, init: RequestInit = {}): Promise<Response> {
     const headers = { ...(init.headers as Record<string, string>), 'content-type': 'application/json' };
     return this.ask(path, { ...init, method, headers, body: JSON.stringify(body) });
   }
 
-  /** The user's newest 100 sessions, or those before one, the one used last first. */
+  /** The user's newest 100 sessions, or the 100 before one of them, the most recently used first. */
   async listSessions(signal?: AbortSignal, before?: SessionEntry): Promise<SessionEntry[]> {
     const query = queryOf(before ? `${before.updatedAt}.${before.id}` : null);
     const response = await this.ask(`/sessions${query}`, { signal: signal ?? null });
     return ((await response.json()) as { sessions: SessionEntry[] }).sessions;
   }
 
-  /** A page of a session: the newest messages, or those before one; null when there is none. */
+  /** A page of a session: the newest messages, or those before a message. Null when there is no such session or message. */
   async readPage(id: string, before: string | null, signal?: AbortSignal): Promise<SessionPage | null> {
     const response = await this.#find(pathOf(id) + queryOf(before), { signal: signal ?? null });
     return response && ((await response.json()) as SessionPage);
   }
 
-  /** A session with all its messages, asked for page after page; null when there is none. */
+  /** A session with all its messages, read page after page. Null when there is no such session. */
   async readSession(id: string, signal?: AbortSignal): Promise<StoredSession | null> {
     const newest = await this.readPage(id, null, signal);
     const pages = [newest?.messages ?? []];
     for (let older = newest?.older ?? null; older !== null; ) {
       const page = await this.readPage(id, older, signal);
-      // The conversation was taken back to before that page meanwhile, or removed.
+      // The conversation was rewound to before that page meanwhile, or deleted.
       if (!page) return this.readSession(id, signal);
       pages.unshift(page.messages);
       older = page.older ?? null;
@@ -129,44 +138,74 @@ export class DuologueHttp {
     return newest && { ...newest, messages: pages.flat() };
   }
 
-  /** Gives a session a title; null takes it away. */
+  /** Sets the title of a session; null removes it. */
   async renameSession(id: string, title: string | null): Promise<void> {
     await this.send('PATCH', pathOf(id), { title });
   }
 
-  /** Removes a session; one that is gone already is fine. */
+  /** Deletes a session. Does nothing when it does not exist. */
   async deleteSession(id: string): Promise<void> {
     await this.#find(pathOf(id), { method: 'DELETE' });
   }
 
-  /** Stops the agent. Says whether there was anything to stop. */
+  /** Stops the agent. Returns whether it was running. */
   async stopSession(id: string): Promise<boolean> {
     const response = await this.#find(`${pathOf(id)}/stop`, { method: 'POST' });
     return response !== null && ((await response.json()) as { stopped: boolean }).stopped;
   }
 
-  /** Gives the server its key; a cookie remembers it. */
+  /** Sends the server its key; the server sets a cookie for it. */
   async login(key: string): Promise<void> {
     await this.send('POST', '/login', { key });
   }
+
+  /**
+   * Asks the server why no connection to it opens, since a browser hides how a server answered a WebSocket handshake. Resolves with
+   * an error that no retry can repair, or with null when a retry may succeed. `upgrade_required` means that the server is well.
+   */
+  async findCause(): Promise<ProtocolError | null> {
+    const response = await this.request('/live').catch(() => null);
+    if (!response || response.status >= 500 || TEMPORARY.includes(response.status)) return null;
+    const type = response.headers.get('content-type');
+    const error = await rejectionIn(response);
+    if (error && error.code !== 'not_found') return error;
+    return new ProtocolError(
+      'not_found',
+      `There is no Duologue server at ${this.addressOf('') || '/'}: it answered ${response.status}${type ? ` (${type})` : ''}. Check the "url" of the transport and where the server is mounted.`,
+    );
+  }
+
+  /** Sends a request for something that may not exist. Null when it does not. */
+  async #find(path: string, init: RequestInit): Promise<Response | null> {
+    const response = await this.request(path, init);
+    return response.status === 404 ? null : accepted(response);
+  }
 }
 
-/** The address of a session. */
+/** The route of a session. */
 export function pathOf(sessionId: string): string {
   return `/sessions/${encodeURIComponent(sessionId)}`;
 }
 
-/** The response, if it is an answer; what the server said in its place is thrown. */
-async function checked(response: Response): Promise<Response> {
-  if (response.ok) return response;
-  const { status } = response;
-  // A proxy says that a server is silent: the request goes to another.
-  const code = status === 504 ? 'shutting_down' : 'internal';
-  throw (await refusalIn(response)) ?? new ProtocolError(code, `The server answered with status ${status}.`);
+/** An error of the wire as one that can be thrown. */
+export function toError({ code, message, retryAfterMs }: WireError | DataParts['error']): ProtocolError {
+  const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'internal';
+  return new ProtocolError(known, message, { retryAfterMs });
 }
 
-/** What a Duologue server, or a proxy that asks for a sign-in, refuses with this response; null when it is neither. */
-export async function refusalIn(response: Response): Promise<ProtocolError | null> {
+/** Returns a response with a status of success; throws the error in any other. */
+async function accepted(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  const { status } = response;
+  // A proxy reports a server that does not answer: the request goes to another server.
+  const code = status === 504 ? 'shutting_down' : 'internal';
+  throw (
+    (await rejectionIn(response)) ?? new ProtocolError(code, `The server answered with status ${status}.`)
+  );
+}
+
+/** The error in a response of a Duologue server, or of a proxy that asks for a sign-in. Null when the response is of neither. */
+async function rejectionIn(response: Response): Promise<ProtocolError | null> {
   const { status } = response;
   const body = (await response.json().catch(() => null)) as { error?: WireError } | null;
   if (typeof body?.error?.code === 'string') return toError(body.error);

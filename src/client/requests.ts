@@ -1,80 +1,158 @@
 import type { UIMessage } from 'ai';
 import type { DataParts } from '../protocol/chunks.ts';
-import type { AnswerPart } from './call-tracker.ts';
+import type { FrameData } from '../protocol/wire/frames.ts';
+import type { Connection, OutgoingFrame, Played, RequestExtras } from './link/index.ts';
+import type { AnswerPart, ToolPart } from './tool-calls.ts';
 
-/** A request that the server has said nothing about yet. */
-export interface Request {
+/** The trigger of a request to continue a message that was cut. */
+export const CONTINUE = 'continue-message';
+
+/** A request that the server has not answered yet. */
+export interface PendingRequest {
   requestId: string;
-  /** The response that waits for it. */
+  /** The number of the response that waits for it. */
   response?: number | undefined;
-  /** What the person says in it. */
+  /** The user message in it. */
   message?: UIMessage | undefined;
-  /** The answers in it, and how many of them were refused. */
+  /** The answers in it, and how many of them the server rejected. */
   answers?: readonly AnswerPart[] | undefined;
-  refusals?: number;
+  rejections?: number;
 }
 
-/** The requests of a page that the server has neither accepted nor refused, in order; and those whose answer has not begun. */
-export class Requests {
-  readonly #open = new Map<string, Request>();
-  /** What was accepted, by the message that will answer it. */
-  readonly #awaited = new Map<string, Request>();
+/** A user message, as `useChat` passes it to the transport. */
+interface UserMessage extends RequestExtras {
+  message: UIMessage;
+  trigger: 'submit-message' | 'regenerate-message';
+  messageId: string | undefined;
+}
 
-  add(request: Request): void {
-    this.#open.set(request.requestId, request);
+/** What a request with answers needs beside them. */
+interface AnswerOptions {
+  /** The number of the response that waits for it. */
+  response?: number | undefined;
+  extras?: RequestExtras | undefined;
+  trigger?: 'submit-message' | typeof CONTINUE;
+}
+
+/**
+ * Owns the requests of a page: it gives each an id, sends it over the connection, and remembers what it was about until the server has
+ * accepted or rejected it, and, if it was accepted, until the message that answers it has started.
+ */
+export class Requests {
+  readonly #connection: Connection;
+  readonly #newId: () => string;
+  readonly #pending = new Map<string, PendingRequest>();
+  /** Accepted requests, by the id of the message that will answer them. */
+  readonly #accepted = new Map<string, PendingRequest>();
+  #chatId: string | null = null;
+
+  constructor(connection: Connection, newId: () => string) {
+    this.#connection = connection;
+    this.#newId = newId;
   }
 
-  /** Takes a request out: the server has it, or nobody wants it any more. */
-  take(requestId: string): Request | undefined {
-    const request = this.#open.get(requestId);
-    this.#open.delete(requestId);
+  /** Sets the chat that later requests belong to. */
+  setChat(chatId: string): void {
+    this.#chatId = chatId;
+  }
+
+  newId(): string {
+    return this.#newId();
+  }
+
+  /** Sends a user message under that request id. Throws `busy` when too many messages wait. */
+  sendMessage(sent: UserMessage, requestId: string, response: number): void {
+    const { message, trigger, messageId } = sent;
+    const data = { id: this.#chatId, messages: [message], trigger, messageId, requestId };
+    this.#post({ requestId, response, message }, { type: 'message', data, extras: sent }, { isTyped: true });
+  }
+
+  /** Sends answers to the calls of a message, or, with a trigger, asks the agent to continue it. */
+  sendAnswers(messageId: string | undefined, answers: ToolPart[], options: AnswerOptions = {}): void {
+    const { response, extras, trigger = 'submit-message' } = options;
+    const requestId = this.newId();
+    const messages = [{ id: messageId, role: 'assistant', parts: answers }];
+    const data = { id: this.#chatId, messages, trigger, messageId, requestId };
+    this.#post({ requestId, answers, response }, { type: 'message', data, extras });
+  }
+
+  /** Sends one answer in a `tool_result` frame. */
+  sendResult(part: ToolPart): void {
+    const { toolCallId, state, output, errorText, approval } = part;
+    const requestId = this.newId();
+    const data: FrameData['tool_result'] = { toolCallId, requestId };
+    if (state === 'output-available') data.result = output;
+    else if (state === 'output-error') data.error = errorText;
+    else {
+      data.status = approval?.approved ? 'approved' : 'rejected';
+      if (approval?.reason !== undefined) data.reason = approval.reason;
+    }
+    this.#post({ requestId, answers: [part] }, { type: 'tool_result', data });
+  }
+
+  /** Asks the server to stop the agent. */
+  interrupt(played: Played | undefined): void {
+    const requestId = this.newId();
+    this.#post({ requestId }, { type: 'interrupt', data: { reason: 'user_abort', ...played, requestId } });
+  }
+
+  /** Removes a request that was answered or is not wanted any more, and returns it. */
+  take(requestId: string): PendingRequest | undefined {
+    const request = this.#pending.get(requestId);
+    this.#pending.delete(requestId);
     return request;
   }
 
-  /** The server has the request, and that message will answer it. Says whether it is one of ours. */
+  /** Removes all requests, and returns those without an answer. */
+  takeAll(): PendingRequest[] {
+    const all = [...this.#pending.values()];
+    this.#accepted.clear();
+    this.#pending.clear();
+    return all;
+  }
+
+  /** Withdraws the request that a response waits for. Returns whether it was never sent. */
+  withdraw(response: number): boolean {
+    const request = [...this.#pending.values()].find((one) => one.response === response);
+    if (!request) return false;
+    this.take(request.requestId);
+    return this.#connection.withdraw(request.requestId);
+  }
+
+  /** The server accepted a request, and that message will answer it. Returns whether this page sent it. */
   accept(requestId: string, messageId: string | undefined): boolean {
     const request = this.take(requestId);
-    if (request && messageId !== undefined) this.#awaited.set(messageId, request);
+    if (request && messageId !== undefined) this.#accepted.set(messageId, request);
     return request !== undefined;
   }
 
-  /** A message begins: what it answers is in the conversation now. */
-  begin(messageId: string | undefined): void {
-    if (messageId !== undefined) this.#awaited.delete(messageId);
+  /** A message starts: the user message that it answers is part of the conversation now. */
+  messageStarted(messageId: string | undefined): void {
+    if (messageId !== undefined) this.#accepted.delete(messageId);
   }
 
-  /** Takes out the request that an error is about; none when others of its answers may still count. */
-  refuse({ requestId, code }: DataParts['error']): Request | undefined {
-    const request = this.#open.get(requestId ?? '');
+  /** Removes and returns the request that an error rejects. Undefined while other answers in it may still count. */
+  reject({ requestId, code }: DataParts['error']): PendingRequest | undefined {
+    const request = this.#pending.get(requestId ?? '');
     if (!request) return undefined;
-    request.refusals = (request.refusals ?? 0) + 1;
-    const isPart = code === 'answer_refused' && request.refusals < (request.answers?.length ?? 1);
-    return isPart ? undefined : this.take(request.requestId);
+    request.rejections = (request.rejections ?? 0) + 1;
+    const isPartial = code === 'answer_refused' && request.rejections < (request.answers?.length ?? 1);
+    return isPartial ? undefined : this.take(request.requestId);
   }
 
-  /** Takes out all. */
-  takeAll(): Request[] {
-    this.#awaited.clear();
-    return [...this.#open.keys()].flatMap((requestId) => this.take(requestId) ?? []);
-  }
-
-  /** Whether the message is said in a request of ours whose answer has not begun. */
-  says(messageId: string): boolean {
+  /** Whether a request holds that user message, and the answer to it has not started. */
+  hasMessage(messageId: string): boolean {
     return this.#all.some(({ message }) => message?.id === messageId);
   }
 
-  /** The request that a response waits for. */
-  of(response: number): Request | undefined {
-    return [...this.#open.values()].find((request) => request.response === response);
+  /** Whether any request holds a user message whose answer has not started. */
+  get hasMessages(): boolean {
+    return this.#all.some(({ message }) => message !== undefined);
   }
 
-  get #all(): Request[] {
-    return [...this.#awaited.values(), ...this.#open.values()];
-  }
-
-  /** A conversation of the server, with what the person has said and it does not show yet. */
-  after(messages: readonly UIMessage[]): UIMessage[] {
-    for (const { id } of messages) this.begin(id);
+  /** The messages of the server, followed by the user messages that it does not have yet. */
+  appendTo(messages: readonly UIMessage[]): UIMessage[] {
+    for (const { id } of messages) this.messageStarted(id);
     return this.#all.reduce<UIMessage[]>(
       (all, { message }) => {
         if (!message) return all;
@@ -83,5 +161,20 @@ export class Requests {
       },
       [...messages],
     );
+  }
+
+  get #all(): PendingRequest[] {
+    return [...this.#accepted.values(), ...this.#pending.values()];
+  }
+
+  #post(request: PendingRequest, frame: OutgoingFrame, more: { isTyped?: true } = {}): void {
+    const { requestId } = request;
+    this.#pending.set(requestId, request);
+    try {
+      this.#connection.post({ requestId, frame, ...more });
+    } catch (error) {
+      this.take(requestId);
+      throw error;
+    }
   }
 }

@@ -1,25 +1,14 @@
 import type { UIMessage } from 'ai';
 import { isSettled, toolNameOf, waitingFor } from '../protocol/tool-call.ts';
-import { factsOf, type ToolPart, toolPartsOf } from './parts.ts';
-
-/** The two kinds of answer: what the person decides, what the browser returns. */
-export type AnswerKind = 'decision' | 'output';
-
-/** What a transport remembers of the calls it carried. */
-export interface AnswerMemory {
-  /** Whether that answer to the call left for the server. */
-  wasSent(toolCallId: string, kind: AnswerKind): boolean;
-  /** Whether the server said how the call ended. */
-  isSettled(toolCallId: string): boolean;
-  /** Whether the server announced the call and has not said how it ended. */
-  isOpen(toolCallId: string): boolean;
-  /** Whether the transport runs that tool itself and sends its output. */
-  runs(toolName: string): boolean;
-}
+import { type AnswerMemory, factsOf, type ToolPart, toolPartsOf } from './tool-calls.ts';
 
 /**
- * The resume rule for `sendAutomaticallyWhen`: sends exactly when an answer is there that was not sent, and nothing
- * beside it still waits for the person or the browser.
+ * The resume rule, for `sendAutomaticallyWhen` of `useChat`: send when the messages hold an answer that was not sent, and no call
+ * beside it still waits for the user or the browser.
+ *
+ * @example
+ * const transport = new DuologueTransport({ url: '/duologue' });
+ * useChat({ transport, sendAutomaticallyWhen: resumeWhen(transport) });
  */
 export function resumeWhen(transport: {
   readonly memory: AnswerMemory;
@@ -39,8 +28,8 @@ export function shouldResume(messages: readonly UIMessage[], memory: AnswerMemor
 }
 
 /**
- * The parts of a message whose answers were not sent. In an earlier message only calls that the server is known to wait
- * for count: the history is full of old answers.
+ * The parts of a message whose answers were not sent. In a message that is not the last one, only calls that the server is known to
+ * wait for count: the history is full of old answers.
  */
 export function unsentAnswers(message: UIMessage, memory: AnswerMemory, isLast: boolean): ToolPart[] {
   return callsOfLastStep(message).filter(
@@ -48,7 +37,7 @@ export function unsentAnswers(message: UIMessage, memory: AnswerMemory, isLast: 
   );
 }
 
-/** The outputs in these messages that were not sent and that the server waits for: nothing said later may overtake them. */
+/** The outputs in these messages that were not sent and that the server waits for. They are sent before a new user message. */
 export function unsentOutputs<M extends UIMessage>(
   messages: readonly M[],
   memory: AnswerMemory,
@@ -59,7 +48,7 @@ export function unsentOutputs<M extends UIMessage>(
   });
 }
 
-/** The calls after the last step boundary that are not the provider's own. */
+/** The calls after the last step boundary of a message, without those that the provider runs itself. */
 export function callsOfLastStep(message: UIMessage): ToolPart[] {
   if (message.role !== 'assistant') return [];
   const from = message.parts.findLastIndex((part) => part.type === 'step-start') + 1;
@@ -67,17 +56,14 @@ export function callsOfLastStep(message: UIMessage): ToolPart[] {
 }
 
 function isUnsent(part: ToolPart, memory: AnswerMemory): boolean {
-  const { toolCallId, state, approval, preliminary } = part;
+  const { toolCallId, state, approval, preliminary, toolMetadata } = part;
   if (memory.isSettled(toolCallId)) return false;
   if (approval?.approved !== undefined && !memory.wasSent(toolCallId, 'decision')) return true;
-  // What is not yet final, what follows a denial, and what a server tool gave are the server's own.
+  // Preliminary outputs, outcomes of a denial and outputs of server tools come from the server.
   const hasOutput = isSettled(state) && state !== 'output-denied' && preliminary !== true;
-  const isOwn = approval?.approved !== false && !isServerTool(part);
+  const isServerTool = toolMetadata !== undefined && factsOf(toolMetadata).runsOn === 'server';
+  const isOwn = approval?.approved !== false && !isServerTool;
   return hasOutput && isOwn && !memory.wasSent(toolCallId, 'output');
-}
-
-function isServerTool({ toolMetadata }: ToolPart): boolean {
-  return toolMetadata !== undefined && factsOf(toolMetadata).runsOn === 'server';
 }
 
 function isWaiting(part: ToolPart, memory: AnswerMemory): boolean {

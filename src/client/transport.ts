@@ -1,89 +1,108 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Chunk } from '../protocol/chunks.ts';
-import { encodeFrame } from '../protocol/codec.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 import { isSettled } from '../protocol/tool-call.ts';
-import { Advice } from './advice.ts';
-import { Answers } from './answers.ts';
-import { causeOf } from './cause.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
-import { endingOf } from './connection-state.ts';
-import { ExecutorRuns } from './executors.ts';
-import { Hearing, type HearingOptions, type Opened, type Pending } from './hearing.ts';
-import { DuologueHttp } from './http.ts';
-import type { TransportOptions } from './options.ts';
-import { CONTINUE, Outgoing } from './outgoing.ts';
-import type { Played } from './played.ts';
-import type { Responses } from './responses.ts';
-import { type AnswerMemory, callsOfLastStep, unsentAnswers, unsentOutputs } from './resume.ts';
-import { systemTimers, type Timers } from './timers.ts';
-import { until } from './until.ts';
+import { BrowserTools } from './browser-tools.ts';
+import { type ExecutorOptions, ToolRunner } from './executors.ts';
+import type { HttpOptions } from './http.ts';
+import {
+  Connection,
+  type ConnectionOptions,
+  endOf,
+  httpLinks,
+  type LinkKind,
+  type Played,
+  type WebSocketLinkOptions,
+  webSocketLinks,
+} from './link/index.ts';
+import { systemTimers, type Timers } from './platform.ts';
+import { type OpenResponse, Receiver, type ReceiverOptions } from './receiver.ts';
+import { CONTINUE, Requests } from './requests.ts';
+import { type Pending, Responses } from './responses/index.ts';
+import { callsOfLastStep, unsentAnswers, unsentOutputs } from './resume.ts';
+import { type AnswerMemory, ToolCalls } from './tool-calls.ts';
 
-/** Options of the transport over one connection. */
-export interface DuologueTransportOptions extends TransportOptions, ConnectionOptions, HearingOptions {
-  /** The session; else the chat's id is. */
+/** Options of every transport. */
+export interface TransportOptions extends ExecutorOptions, ReceiverOptions, ConnectionOptions {
+  /** The session. Default: the id of the chat. */
   sessionId?: string | undefined;
+  /**
+   * What `stop()` of the chat does: it interrupts the agent (default), or only detaches from the response while the agent continues.
+   * `useChat` of `@ai-sdk/react` 4 also calls `stop()` when a component unmounts; with `detach` only `interrupt()` interrupts.
+   */
+  onAbort?: 'interrupt' | 'detach' | undefined;
+  /** Makes ids for requests. Default: `crypto.randomUUID`. */
+  newId?: (() => string) | undefined;
 }
 
-/** How long the message that is being written may take to come on a new connection. */
+/** Options of the transport over WebSocket. */
+export interface DuologueTransportOptions extends TransportOptions, WebSocketLinkOptions {
+  /** Makes links of another kind, from these options. */
+  link?: ((options: DuologueTransportOptions) => LinkKind) | undefined;
+  timers?: Timers | undefined;
+}
+
+/** Options of the transport over HTTP. */
+export interface DuologueSseTransportOptions extends TransportOptions, HttpOptions {}
+
+/** How many milliseconds the message that is being written may take to arrive on a new connection. */
 const UNREAD_MS = 2_000;
 
 type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>['sendMessages']>[0];
 
-/** A `ChatTransport` over one WebSocket. A response outlives the socket: a drop is not seen by the chat. */
+/**
+ * A `ChatTransport` for `useChat` over one WebSocket. A response outlives its socket: the chat does not notice a reconnect. A transport
+ * owns everything about its chat; make one for each chat, and `close()` it.
+ *
+ * @example
+ * const transport = new DuologueTransport({ url: '/duologue' });
+ * const chat = useChat({ transport, sendAutomaticallyWhen: resumeWhen(transport) });
+ */
 export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
+  /** The connection to the server. Listen to it for its state and for sound. */
   readonly connection: Connection;
   readonly #options: DuologueTransportOptions;
   readonly #timers: Timers;
-  readonly #newId: () => string;
-  readonly #runs: ExecutorRuns;
-  readonly #advice: Advice;
-  readonly #hearing: Hearing;
-  readonly #outgoing: Outgoing;
-  readonly #answers: Answers;
+  readonly #calls: ToolCalls;
+  readonly #requests: Requests;
+  readonly #tools: BrowserTools;
+  readonly #responses: Responses;
+  readonly #receiver: Receiver;
   #resumes = 0;
   #chatId: string | null = null;
 
   constructor(options: DuologueTransportOptions) {
+    const { link = webSocketLinks, timers = systemTimers, executors = {} } = options;
+    const kind = link(options);
     this.#options = options;
-    this.#timers = options.timers ?? systemTimers;
-    this.#runs = new ExecutorRuns(options, this.#timers);
-    this.#advice = new Advice((toolName) => this.#runs.has(toolName));
-    // A WebSocket brings the cookies of its server along: so does the request that asks why it was refused.
-    const http = new DuologueHttp({ credentials: 'include', ...options });
-    const findCause = () => causeOf(http, options.dial !== undefined);
-    this.connection = new Connection({ findCause, ...options });
-    this.#newId = options.newId ?? (() => crypto.randomUUID());
-    this.#hearing = new Hearing(this.connection, options, {
-      has: (toolName) => this.#runs.has(toolName),
-      due: () => this.#answers.runDue(),
-      ended: (toolCallId, isReplay) => this.#answers.ended(toolCallId, isReplay),
-    });
-    this.#outgoing = new Outgoing(this.connection, this.#hearing.requests, this.#newId);
-    this.#answers = new Answers(this.connection, this.#runs, this.#hearing, this.#outgoing);
-    this.connection.isAtRest = () => this.isAtRest && !this.#hearing.isRead();
-    this.connection.subscribe(() => {
-      if (endingOf(this.connection.state)) this.#runs.cancelAll();
-    });
+    this.#timers = timers;
+    this.connection = new Connection(kind, options);
+    this.#calls = new ToolCalls(Object.keys(executors));
+    this.#requests = new Requests(this.connection, options.newId ?? (() => crypto.randomUUID()));
+    this.#tools = new BrowserTools(kind, this.#calls, this.#requests, new ToolRunner(options, timers));
+    this.#responses = new Responses(this.#calls, options.shows);
+    const { connection } = this;
+    const [calls, requests, tools] = [this.#calls, this.#requests, this.#tools];
+    this.#receiver = new Receiver(
+      { connection, calls, requests, tools, responses: this.#responses },
+      options,
+    );
   }
 
-  /** Which answers left and which calls are settled; the resume rule asks. */
+  /** Which answers were sent, and which calls have an outcome; for the resume rule. */
   get memory(): AnswerMemory {
     return this.#calls;
   }
 
-  get #calls(): Responses['calls'] {
-    return this.#hearing.responses.calls;
-  }
-
-  /** Connects before the first message does; another chat id leaves the chat before. */
+  /** Connects before the first message does. With another chat id it leaves the previous chat. */
   connect(chatId: string): void {
     this.connection.connect(this.#options.sessionId ?? chatId);
-    if (this.#chatId !== null && this.#chatId !== chatId) this.#hearing.end();
+    if (this.#chatId !== null && this.#chatId !== chatId) this.#receiver.end();
     this.#chatId = chatId;
-    this.#outgoing.chatId = chatId;
+    this.#requests.setChat(chatId);
   }
 
+  /** Sends the last user message, or the answers in the messages, and returns the response. Called by `useChat`. */
   async sendMessages(options: SendOptions<M>): Promise<ReadableStream<UIMessageChunk>> {
     const { chatId, messages, trigger, messageId, abortSignal } = options;
     this.#checkUsable(chatId);
@@ -91,13 +110,18 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const target = messages.find((message) => message.id === messageId) ?? messages.at(-1);
     const { number, readable } =
       trigger === 'submit-message' && target?.role === 'assistant'
-        ? this.#goOn(target, options)
+        ? this.#continue(target, options)
         : this.#ask(options);
-    abortSignal?.addEventListener('abort', () => this.#abort(number));
+    abortSignal?.addEventListener('abort', () => {
+      if (this.#receiver.leave(number) && !this.#requests.withdraw(number)) this.#abort();
+    });
     return readable;
   }
 
-  /** The response in progress of a session that this page has not followed: a reload, or a turn that the agent began. */
+  /**
+   * Returns the response in progress of a message that this page has not read: after a reload, or in a turn that the agent started. Null
+   * when there is none. Called by `useChat`.
+   */
   async reconnectToStream({
     chatId,
     abortSignal,
@@ -105,188 +129,190 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.#checkUsable(chatId);
     this.connect(chatId);
     const resume = ++this.#resumes;
-    const messageId = await this.#unread(abortSignal);
+    const messageId = await this.#waitForUnread(abortSignal);
     if (messageId === null || abortSignal?.aborted) return null;
-    const { number, readable } = this.#hearing.open();
-    this.#hearing.push({ type: 'open', response: number, messageId });
+    const { number, readable } = this.#receiver.read(messageId);
     abortSignal?.addEventListener('abort', () => {
-      this.#hearing.leave(number);
-      // A second resume takes the place of the first, which is no wish to stop.
+      this.#receiver.leave(number);
+      // A second resume replaces the first one: that does not stop the agent.
       this.#timers.after(0, () => {
-        if (this.#resumes === resume) this.#interruptUnlessDetached();
+        if (this.#resumes === resume) this.#abort();
       });
     });
     return readable;
   }
 
-  /** The message that nobody reads yet, once the connection is there; null when there is none. */
-  async #unread(signal: AbortSignal | undefined): Promise<string | null> {
+  /** Resolves when the connection is live, or could not be made. Returns which. */
+  async untilConnected(signal: AbortSignal): Promise<boolean> {
     const { connection } = this;
-    const timers = this.#timers;
-    const hearing = this.#hearing;
-    const waiting = { connection, timers, signal };
-    await until(waiting, () => connection.state.status === 'live');
-    // A chat that took up half of what was said would show less than it did before.
-    const isHere = () => hearing.responses.unread !== null && connection.isPresent;
-    if (hearing.isRunning) await until(waiting, isHere, UNREAD_MS);
-    return hearing.responses.unread;
-  }
-
-  /** Resolves when the connection is there, or could not be made. Says which. */
-  async arrived(signal: AbortSignal): Promise<boolean> {
-    const { connection } = this;
-    await until({ connection, timers: this.#timers, signal }, () => connection.state.status !== 'connecting');
+    await connection.until(() => connection.state.status !== 'connecting', signal);
     return connection.state.status === 'live';
   }
 
   /** Sends the output of a browser tool, or `{confirmed}` for a confirmation. */
   sendToolResult(toolCallId: string, result: unknown): void {
-    const output = result ?? null;
-    this.#answers.give(toolCallId, { state: 'output-available', output }, { result: output });
+    this.#tools.answer(toolCallId, { state: 'output-available', output: result ?? null });
   }
 
-  /** Says that a browser tool failed. */
+  /** Sends the failure of a browser tool. */
   sendToolError(toolCallId: string, errorText: string): void {
-    this.#answers.give(toolCallId, { state: 'output-error', errorText }, { error: errorText });
+    this.#tools.answer(toolCallId, { state: 'output-error', errorText });
   }
 
   /** Sends a decision at once, also while a response is read. */
   sendDecision(toolCallId: string, approved: boolean, reason?: string): void {
-    const why = reason === undefined ? {} : { reason };
-    const approval = { id: this.#calls.get(toolCallId)?.approvalId ?? '', approved, ...why };
-    const status = approved ? ('approved' as const) : ('rejected' as const);
-    this.#answers.give(toolCallId, { state: 'approval-responded', approval }, { status, ...why });
-    this.#answers.runDue();
+    const id = this.#calls.get(toolCallId)?.approvalId ?? '';
+    const approval = { id, approved, ...(reason === undefined ? {} : { reason }) };
+    this.#tools.answer(toolCallId, { state: 'approval-responded', approval });
+    this.#tools.runDue();
   }
 
   /**
-   * Stops the agent; the response that is being read gets its end from the server. `played`: how much of its sound was
-   * heard; else the player of the connection is silenced and says so.
+   * Stops the agent. The server ends the response that is being read. `played`: how much of its sound the user heard; by default the
+   * player of the connection stops and reports it.
    */
   interrupt(played: Played | undefined = this.connection.player?.silence()): void {
-    this.#runs.cancelAll();
-    this.#outgoing.interrupt(played);
+    this.#tools.cancelAll();
+    this.#requests.interrupt(played);
   }
 
-  /** Takes the floor from another page. To say something, or to approve a browser tool, takes it, too. */
-  takeFloor(): void {
-    this.connection.send(encodeFrame('floor', {}));
+  /** Makes this page the active one. To send a message, or to approve a browser tool, does so, too. */
+  claim(): void {
+    this.connection.send({ type: 'floor', data: {} });
   }
 
-  /** The messages of which chunks wait for a reader, oldest first. */
-  get kept(): Pending[] {
-    return this.#hearing.responses.kept;
+  /** The messages with chunks that wait for a reader, oldest first. */
+  get pending(): Pending[] {
+    return this.#responses.buffered;
   }
 
-  /** Whether the page has heard all that there is until someone says or answers something. */
-  get isAtRest(): boolean {
-    return this.#hearing.responses.isAtRest;
-  }
-
-  /** Whether what is shown may stand in another order than on the server. */
-  get isBehind(): boolean {
-    return this.#hearing.isBehind;
-  }
-
-  /** Hears the whole conversation anew (`onReset`). */
-  hearAnew(): void {
-    this.#hearing.isBehind = false;
-    this.connection.renew();
-  }
-
-  /** The page has read these messages from the server: how their calls go on is told without repeating them. */
-  loaded(messages: readonly M[]): void {
-    this.#hearing.push({ type: 'loaded', messages });
-  }
-
-  /** Takes the chunks that wait for a message, to show them without a response. */
+  /** Takes the chunks that wait for a reader of a message, to show them without a response. */
   takePending(messageId: string): Chunk[] {
-    return this.#hearing.responses.takeKept(messageId);
+    return this.#responses.takeBuffered(messageId);
   }
 
-  /** Ends the connection and every response. */
+  /** Whether the page has all chunks, and no more follow before it sends something. */
+  get isAtRest(): boolean {
+    return this.#responses.isAtRest;
+  }
+
+  /** Whether the page may show messages in another order than the server has them. `resync()` repairs that. */
+  get isOutOfOrder(): boolean {
+    return this.#receiver.isOutOfOrder;
+  }
+
+  /** Asks the server for the whole conversation, which arrives as `onReset`. */
+  resync(): void {
+    this.#receiver.resync();
+  }
+
+  /** The page loaded these messages over HTTP: outcomes of their calls arrive without a replay of the messages. */
+  load(messages: readonly M[]): void {
+    this.#responses.load(messages);
+  }
+
+  /** Closes the connection. Responses that are being read fail. */
   close(): void {
     this.connection.close();
   }
 
-  #ask(options: SendOptions<M>): Opened {
+  async #waitForUnread(signal: AbortSignal | undefined): Promise<string | null> {
+    const { connection } = this;
+    const responses = this.#responses;
+    await connection.until(() => connection.state.status === 'live', signal);
+    // A chat that started to read in the middle of a replay would show less than before.
+    const isComplete = () => responses.unread !== null && connection.isCaughtUp;
+    if (this.#receiver.isRunning) await connection.until(isComplete, signal, UNREAD_MS);
+    return responses.unread;
+  }
+
+  /** Sends the last user message. */
+  #ask(options: SendOptions<M>): OpenResponse {
     const { messages } = options;
     const message = messages.findLast(({ role }) => role === 'user');
     if (!message) throw new ProtocolError('empty_message', 'There is nothing to send.');
     for (const unsent of unsentOutputs(messages, this.#calls)) {
-      this.#hearing.push({ type: 'answer', answers: unsent.answers });
-      this.#outgoing.answer(unsent.message.id, unsent.answers, undefined, options);
+      this.#calls.markSent(unsent.answers);
+      this.#requests.sendAnswers(unsent.message.id, unsent.answers, { extras: options });
     }
-    this.#hearing.isBehind ||= this.kept.length > 0;
-    const opened = this.#hearing.open();
-    const { number: response } = opened;
-    const requestId = this.#newId();
-    this.#hearing.push({ type: 'ask', response, requestId });
+    const requestId = this.#requests.newId();
+    const opened = this.#receiver.expect(requestId);
     try {
-      this.#outgoing.say({ ...options, message }, requestId, response);
+      this.#requests.sendMessage({ ...options, message }, requestId, opened.number);
     } catch (error) {
-      this.#hearing.leave(response);
+      this.#receiver.leave(opened.number);
       throw error;
     }
     return opened;
   }
 
-  /** Sends the answers in a message, or asks the server to continue it (`body: { trigger: 'continue-message' }`), and reads the response. */
-  #goOn(target: M, options: SendOptions<M>): Opened {
+  /** Sends the answers in a message, or asks the agent to continue it (`body: { trigger: 'continue-message' }`). */
+  #continue(target: M, options: SendOptions<M>): OpenResponse {
     const { messages } = options;
     const last = messages.at(-1);
     const answered = messages.flatMap((message) => {
       const answers = unsentAnswers(message, this.#calls, message === target || message === last);
       return answers.length === 0 ? [] : [{ message, answers }];
     });
-    const mine = answered.find(({ message }) => message === target)?.answers ?? [];
-    const repeats = mine.length === 0 ? this.#calls.approvedAlone(target) : [];
+    const isTargetAnswered = answered.some(({ message }) => message === target);
+    const repeats = isTargetAnswered ? [] : this.#calls.approvedWithoutOutput(target);
     const isAnswered = answered.length > 0 || repeats.length > 0;
-    // The chat repeats the body of a request when it sends the answers to calls of its response.
+    // The chat repeats the body of a request when it sends the answers to the calls of its response: then answers go first.
     const continues = !isAnswered && (options.body as { trigger?: string } | undefined)?.trigger === CONTINUE;
-    if (!isAnswered && !continues) this.#checkGoesOn(target);
-    this.#hearing.push({ type: 'show', message: target });
+    if (!isAnswered && !continues) this.#checkContinues(target);
+    for (const message of [target, ...answered.map((one) => one.message)]) this.#responses.show(message);
     for (const { message, answers } of answered) {
-      this.#hearing.push({ type: 'show', message });
-      this.#hearing.push({ type: 'answer', answers });
-      for (const { toolCallId } of answers) this.#hearing.floor.claim(message.id, toolCallId);
-      this.#advice.hear(answers);
+      this.#calls.markSent(answers);
+      this.#tools.claim(message.id, answers);
     }
-    const opened = this.#hearing.open();
-    const { number: response } = opened;
-    const expects = continues || mine.length > 0;
-    this.#hearing.push({ type: 'open', response, messageId: target.id, expects, repeats });
+    const expects = continues || isTargetAnswered;
+    const opened = this.#receiver.read(target.id, { expects, repeats });
+    const { number } = opened;
     for (const { message, answers } of answered) {
-      void this.#answers.deliver(message.id, answers, response, message === target, options);
+      // Only a rejection of the answers to the target fails the response.
+      const response = message === target ? number : undefined;
+      void this.#tools.send(message.id, answers, { response, extras: options }, () =>
+        this.#receiver.isRead(number),
+      );
     }
-    if (continues) this.#outgoing.answer(target.id, [], response, options, CONTINUE);
-    this.#answers.runDue();
+    if (continues) {
+      this.#requests.sendAnswers(target.id, [], { response: number, extras: options, trigger: CONTINUE });
+    }
+    this.#tools.runDue();
     return opened;
   }
 
-  /** A helper that asks again and again about calls that are settled gets one refusal instead of empty responses without end. */
-  #checkGoesOn(target: M): void {
+  /** Throws when no call waits: a helper that sends settled calls again and again gets one error instead of endless empty responses. */
+  #checkContinues(target: M): void {
     const calls = callsOfLastStep(target);
-    const isSettledForGood = calls.length > 0 && calls.every(({ state }) => isSettled(state));
-    if (isSettledForGood && this.#hearing.responses.isIdle(target.id)) {
+    const areSettled = calls.length > 0 && calls.every(({ state }) => isSettled(state));
+    if (areSettled && this.#responses.isIdle(target.id)) {
       throw new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
     }
   }
 
-  #abort(number: number): void {
-    if (this.#hearing.leave(number) && !this.#hearing.withdraw(number)) this.#interruptUnlessDetached();
-  }
-
-  #interruptUnlessDetached(): void {
+  #abort(): void {
     if (this.#options.onAbort !== 'detach') this.interrupt();
   }
 
   #checkUsable(chatId: string): void {
-    const error = endingOf(this.connection.state);
+    const error = endOf(this.connection.state);
     if (error instanceof ProtocolError) throw error;
-    if (this.#chatId === null || this.#chatId === chatId || !this.#hearing.isRead()) return;
+    if (this.#chatId === null || this.#chatId === chatId || !this.#receiver.isRead()) return;
     throw new Error(
       `This transport still carries the chat "${this.#chatId}". Make a transport for each chat.`,
     );
+  }
+}
+
+/**
+ * A `ChatTransport` for `useChat` over HTTP: a post for each request, and one stream for all chunks, which reconnects by itself.
+ *
+ * @example
+ * const transport = new DuologueSseTransport({ url: '/duologue' });
+ */
+export class DuologueSseTransport<M extends UIMessage = UIMessage> extends DuologueTransport<M> {
+  constructor(options: DuologueSseTransportOptions) {
+    super({ ...options, link: () => httpLinks(options) });
   }
 }

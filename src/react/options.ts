@@ -1,36 +1,42 @@
-import type { ConnectionState, Executors, HttpOptions, WebSocketLike } from '../client/index.ts';
+import type { ConnectionState, DuologueTransportOptions, Executors, HttpOptions } from '../client/index.ts';
 import type { Chunk, Message } from '../protocol/chunks.ts';
-import type { Mode } from './mode.ts';
 
-/** Data that the server tells and that is not kept in a message. */
-export type ToldData = Extract<Chunk, { type: `data-${string}` }>;
+/** How a conversation is carried: `sse` posts each request over HTTP, `bidi` uses one WebSocket for everything, sound included. */
+export type Mode = 'sse' | 'bidi';
 
-/** What a conversation is made of. */
-export interface ConversationOptions extends HttpOptions {
+/** Data of the server that is in no message: transcripts, errors, what other pages did. */
+export type TransientData = Extract<Chunk, { type: `data-${string}` }>;
+
+/** Options of a conversation. */
+export interface ConversationOptions
+  extends HttpOptions,
+    Pick<DuologueTransportOptions, 'WebSocket' | 'onFrame'> {
   mode: Mode;
   sessionId: string;
-  /** The browser tools of the page. Which there are is settled at the beginning; what they do may change. */
+  /** The browser tools of the page. Their names are fixed from the first call on; the functions may change. */
   tools?: Executors | undefined;
-  /** What was said before; without it the server is asked. */
+  /** The messages of the session. Without them, they are loaded from the server. */
   messages?: Message[] | undefined;
+  /** How many milliseconds a browser tool may run. */
   toolTimeoutMs?: number | undefined;
-  WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
-  onData?: ((data: ToldData) => void) | undefined;
+  /** Gets data that is in no message. */
+  onData?: ((data: TransientData) => void) | undefined;
   onError?: ((error: Error) => void) | undefined;
   onFinish?: ((result: { message: Message; messages: Message[] }) => void) | undefined;
-  /** Sees every frame of the socket, as it goes and comes. */
-  onFrame?: ((direction: 'in' | 'out', data: string | Uint8Array) => void) | undefined;
 }
 
-/** What the page may want to know beside the messages. */
+/** What a page shows beside the messages. */
 export interface ConversationState {
-  /** The mode in force. A change waits for the end of the response that is being read. */
+  /** The current mode. A change waits for the end of the response that is being read. */
   mode: Mode;
   connection: ConnectionState;
-  /** Where what was said before is: on its way, here, or not to be had. */
+  /** Whether the messages of the session are loaded. */
   history: { status: 'loading' } | { status: 'ready' } | { status: 'failed'; error: Error };
   /** Whether the server has messages before the first one that is shown. */
   hasOlder: boolean;
-  /** Whether this page has the floor: it runs browser tools and hears sound, the others watch. `isFree`: no connection has it. */
-  floor: { isHere: boolean; isFree: boolean; take(): void };
+  /**
+   * Whether this page is the active one, which runs browser tools and plays sound, while others watch. `isFree`: no page is. `claim`
+   * makes this page the active one.
+   */
+  active: { isHere: boolean; isFree: boolean; claim(): void };
 }

@@ -1,31 +1,126 @@
+import type { Pending } from '../client/index.ts';
 import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
 import { MessageFold } from '../protocol/fold.ts';
-import { LateChunks } from './late-chunks.ts';
-import { withShownText } from './shown-text.ts';
+import type { TransientData } from './options.ts';
 
-/** The messages of a chat, changed from beside its responses. A response that is being read is not touched. */
+/**
+ * Owns the changes to the messages of a chat that do not come in a response: what other pages did, and chunks that no response reads.
+ * Changes of other pages are queued, because a chat that reads a response would overwrite them.
+ */
 export class ShownMessages {
   readonly #chat: { messages: Message[] };
-  readonly #late = new LateChunks();
-  /** The id of the first shown message when the server has older ones, else null. `readPage` takes it as `before`. */
-  older: string | null = null;
+  /** Changes that are not shown yet, in order. `after`: the message before it that still has chunks to be read. */
+  #queue: { data: TransientData; after: string | undefined }[] = [];
+  /** The id of the last text block that `add` appended, by message. */
+  readonly #lastBlocks = new Map<string, string>();
+
+  /** The id of the first shown message when the server has older ones, else null. */
+  #older: string | null = null;
 
   constructor(chat: { messages: Message[] }) {
     this.#chat = chat;
   }
 
-  /** Chunks that nobody read, for a message that is shown. */
-  add(messageId: string, chunks: readonly Chunk[]): void {
-    this.#replace(messageId, (message) => this.#late.push(message, chunks));
+  /** The message before which `readPage` finds older ones; null when the server has none. */
+  get older(): string | null {
+    return this.#older;
   }
 
-  /** A call of an earlier message ended without a chunk of its own. */
+  /** Whether the message with this id is shown. */
+  has(messageId: string): boolean {
+    return this.#chat.messages.some(({ id }) => id === messageId);
+  }
+
+  /** Queues a change. `after`: the message before it that still has chunks to be read. */
+  queue(data: TransientData, after: string | undefined): void {
+    this.#queue.push({ data, after });
+  }
+
+  /** Shows queued changes up to the first one after a message that still has chunks to be read. */
+  showQueued(pending: readonly Pending[]): void {
+    const at = this.#queue.findIndex(({ after }) => pending.some(({ messageId }) => messageId === after));
+    for (const { data } of this.#queue.splice(0, at === -1 ? this.#queue.length : at)) this.#show(data);
+  }
+
+  clearQueue(): void {
+    this.#queue = [];
+  }
+
+  /** Adds chunks to a message. A text block that arrives in several pieces stays one part. */
+  add(messageId: string, chunks: readonly Chunk[]): void {
+    this.#replace(messageId, (message) => {
+      const copy = structuredClone(message);
+      const count = copy.parts.length;
+      const fold = new MessageFold(copy);
+      for (const chunk of chunks) fold.push(chunk);
+      const starts = chunks.filter((chunk) => chunk.type === 'text-start');
+      const continuesBlock = chunks[0] === starts[0] && starts[0]?.id === this.#lastBlocks.get(messageId);
+      if (continuesBlock) joinTexts(copy, count);
+      const last = starts.at(-1);
+      if (last) this.#lastBlocks.set(messageId, last.id);
+      return copy;
+    });
+  }
+
+  /** Shows the outcome of a call in an earlier message. */
   settle({ toolCallId, messageId, errorText }: DataParts['settled']): void {
     this.add(messageId, [{ type: 'tool-output-error', toolCallId, errorText }]);
   }
 
-  /** Of the texts of a message, taken together, only so much was heard: the rest was never said. */
-  cut({ messageId, length }: DataParts['heard']): void {
+  /**
+   * Shows the conversation anew. With `older`, the messages start there, and those before it stay. An answer whose end the server lost in
+   * a crash keeps the text that the page has shown.
+   */
+  reset(messages: readonly Message[], older?: string): void {
+    const shown = this.#chat.messages;
+    this.load(messages, older ?? null);
+    this.#chat.messages = this.#chat.messages.map((message) =>
+      withShownText(
+        message,
+        shown.find(({ id }) => id === message.id),
+      ),
+    );
+  }
+
+  /** Shows the newest page of the conversation. Older messages that are shown stay before it. */
+  load(messages: readonly Message[], older: string | null): void {
+    const shown = this.#chat.messages;
+    const place = shown.findIndex(({ id }) => id === older);
+    const before = shown
+      .slice(0, Math.max(place, 0))
+      .filter(({ id }) => !messages.some((one) => one.id === id));
+    if (before.length === 0) this.#older = older;
+    this.#chat.messages = [...before, ...messages];
+  }
+
+  /** Shows the page before the first message that is shown. A message with an open approval request may be shown already. */
+  addOlder(messages: readonly Message[], older: string | null): void {
+    const shown = this.#chat.messages;
+    const page = messages.map((message) => shown.find(({ id }) => id === message.id) ?? message);
+    this.#older = older;
+    this.#chat.messages = [...page, ...shown.filter((message) => !page.includes(message))];
+  }
+
+  #show(change: TransientData): void {
+    switch (change.type) {
+      case 'data-settled':
+        return this.settle(change.data);
+      case 'data-heard':
+        return this.#cut(change.data);
+      case 'data-message':
+        return this.#append(change.data.message);
+      case 'data-decided':
+        return this.#decide(change.data);
+      case 'data-rewind':
+        return this.#rewind(change.data);
+      default:
+        // No other data changes a message.
+        return;
+    }
+  }
+
+  /** Cuts the texts of a message, taken together, to the length that the user heard. */
+  #cut({ messageId, length }: DataParts['heard']): void {
     this.#replace(messageId, (message) => {
       let left = length;
       const parts = message.parts.flatMap((part): Message['parts'] => {
@@ -38,13 +133,12 @@ export class ShownMessages {
     });
   }
 
-  /** The person said something on another page; what is shown already stays. */
-  say(message: Message): void {
+  /** Adds a user message of another page, unless it is shown already. */
+  #append(message: Message): void {
     if (!this.has(message.id)) this.#chat.messages = [...this.#chat.messages, message];
   }
 
-  /** The person decided, on whichever page. */
-  decide({ toolCallId, messageId, approved, reason }: DataParts['decided']): void {
+  #decide({ toolCallId, messageId, approved, reason }: DataParts['decided']): void {
     this.#replace(messageId, (message) => {
       const fold = new MessageFold(structuredClone(message));
       fold.decide(toolCallId, approved, reason);
@@ -52,41 +146,10 @@ export class ShownMessages {
     });
   }
 
-  /** Whether the message of this id is shown. */
-  has(messageId: string): boolean {
-    return this.#chat.messages.some(({ id }) => id === messageId);
-  }
-
-  /** Everything from that message on was taken back. */
-  rewind({ messageId }: DataParts['rewind']): void {
+  /** Removes a message and all after it. */
+  #rewind({ messageId }: DataParts['rewind']): void {
     const index = this.#chat.messages.findIndex(({ id }) => id === messageId);
     if (index !== -1) this.#chat.messages = this.#chat.messages.slice(0, index);
-  }
-
-  /** Shows the newest page of the conversation, with the text that was shown of answers that were cut off. */
-  reset(messages: readonly Message[], older?: string): void {
-    const shown = this.#chat.messages;
-    this.load(messages, older ?? null);
-    this.#chat.messages = withShownText(this.#chat.messages, shown);
-  }
-
-  /** Shows the newest page of the conversation. Older messages that are shown stay before it. */
-  load(messages: readonly Message[], older: string | null): void {
-    const shown = this.#chat.messages;
-    const place = shown.findIndex(({ id }) => id === older);
-    const kept = shown
-      .slice(0, Math.max(place, 0))
-      .filter(({ id }) => !messages.some((one) => one.id === id));
-    if (kept.length === 0) this.older = older;
-    this.#chat.messages = [...kept, ...messages];
-  }
-
-  /** Shows the page before the first message that is shown. A message with an open approval request may be shown already. */
-  addOlder(messages: readonly Message[], older: string | null): void {
-    const shown = this.#chat.messages;
-    const page = messages.map((message) => shown.find(({ id }) => id === message.id) ?? message);
-    this.older = older;
-    this.#chat.messages = [...page, ...shown.filter((message) => !page.includes(message))];
   }
 
   #replace(messageId: string, change: (message: Message) => Message): void {
@@ -95,4 +158,32 @@ export class ShownMessages {
     const message = messages[index];
     if (message) this.#chat.messages = messages.with(index, change(message));
   }
+}
+
+/** Joins the text part at the index with the one before it. */
+function joinTexts({ parts }: Message, index: number): void {
+  const [before, after] = [parts[index - 1], parts[index]];
+  if (before?.type !== 'text' || after?.type !== 'text') return;
+  before.text += after.text;
+  parts.splice(index, 1);
+}
+
+type Part = Message['parts'][number];
+
+/** A message of the server; one that a crash cut off keeps the text that the page has shown of it. */
+function withShownText(message: Message, shown: Message | undefined): Message {
+  if (message.metadata?.cutOff !== true || !shown) return message;
+  const parts = message.parts.map((part, index) => longerPart(part, shown.parts[index]));
+  const more = shown.parts.slice(message.parts.length).filter(isText);
+  return { ...message, parts: [...parts, ...more.map((part) => ({ ...part, state: 'done' as const }))] };
+}
+
+function isText(part: Part | undefined): part is Extract<Part, { type: 'text' | 'reasoning' }> {
+  return part?.type === 'text' || part?.type === 'reasoning';
+}
+
+function longerPart(part: Part, shown: Part | undefined): Part {
+  const isSame =
+    isText(part) && isText(shown) && shown.type === part.type && shown.text.startsWith(part.text);
+  return isSame ? { ...part, text: shown.text } : part;
 }

@@ -1,24 +1,25 @@
 import { type UseChatHelpers, useChat } from '@ai-sdk/react';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { Message, TokenUsage } from '../protocol/chunks.ts';
-import { type PendingApproval, pendingApprovals } from './approvals.ts';
 import { Conversation } from './conversation.ts';
+import { type PendingApproval, pendingApprovals, totalUsage } from './messages.ts';
 import type { ConversationOptions, ConversationState } from './options.ts';
-import { totalUsage } from './usage.ts';
 
 /** Options of `useDuologue`. */
 export interface UseDuologueOptions extends Omit<ConversationOptions, 'sessionId'> {
-  /** The session to go on with; without one a new session begins. */
+  /** The session to continue. Without one, a new session starts. */
   sessionId?: string | undefined;
 }
 
 /** What `useChat` returns, and what a conversation with approvals needs beside it. */
 export interface UseDuologueHelpers extends UseChatHelpers<Message> {
-  /** The mode in force: a change waits for the end of the response that is being read. */
+  /** The current mode: a change waits for the end of the response that is being read. */
   mode: ConversationState['mode'];
+  /** The state of the connection. */
   connection: ConversationState['connection'];
-  /** The transport of the live mode: what `useVoice` speaks and hears through. */
+  /** The transport of the current mode. `useVoice` sends and receives sound over it. */
   live: Conversation['live'];
+  /** The session, and whether its messages are loaded. */
   session: {
     id: string;
     reload(): Promise<void>;
@@ -31,19 +32,24 @@ export interface UseDuologueHelpers extends UseChatHelpers<Message> {
   approvals: PendingApproval[];
   approve(approval: PendingApproval, reason?: string): Promise<void>;
   deny(approval: PendingApproval, reason?: string): Promise<void>;
-  /** Stops the agent and lets the server end the answer. */
+  /** Stops the agent. The server ends the answer. */
   interrupt(): void;
-  /** Lets the agent continue its last answer, which was cut: by its length, a filter, an error, a stop or a crash of the server. */
+  /** Asks the agent to continue its last answer, which was cut by its length, a filter, an error, a stop or a crash of the server. */
   continueAnswer(): Promise<void>;
-  /** Connects at once; takes the conversation back from another page. */
+  /** Connects at once, and takes the conversation back from another page. */
   reconnect(): Promise<void>;
-  /** Who runs browser tools and hears sound: this page, or another that shows the same conversation. */
-  floor: ConversationState['floor'];
-  /** The tokens of all messages that are loaded. */
+  /** Whether this page runs browser tools and plays sound, or another page with the same conversation does. */
+  active: ConversationState['active'];
+  /** The token counts of all messages that are loaded. */
   usage: TokenUsage;
 }
 
-/** A conversation with a Duologue server: `useChat` with approvals, browser tools, a connection and a stored session. */
+/**
+ * A conversation with a Duologue server: `useChat` with approvals, browser tools, a connection and a stored session.
+ *
+ * @example
+ * const { messages, sendMessage, approvals, approve } = useDuologue({ url: '/duologue', mode: 'bidi' });
+ */
 export function useDuologue(options: UseDuologueOptions): UseDuologueHelpers {
   const [ownId] = useState(() => `chat_${crypto.randomUUID()}`);
   const full = withSession(options, ownId);
@@ -53,7 +59,7 @@ export function useDuologue(options: UseDuologueOptions): UseDuologueHelpers {
 
   const chat = useChat<Message>({ chat: conversation.chat });
   const { status, messages } = chat;
-  // Chunks of the response that just ended are worked on until the chat has come to rest.
+  // The chat processes chunks of a response that has ended until its status changes.
   useEffect(() => {
     if (status === 'ready' || status === 'error') conversation.chatSettled();
   }, [conversation, status]);
@@ -85,25 +91,25 @@ export function useDuologue(options: UseDuologueOptions): UseDuologueHelpers {
     }),
     [conversation],
   );
-  const { mode, connection, floor } = state;
+  const { mode, connection, active } = state;
   const { live } = conversation;
-  return { ...chat, ...actions, mode, connection, live, session, approvals, floor, usage };
+  return { ...chat, ...actions, mode, connection, live, session, approvals, active, usage };
 }
 
-/** A session that is made here has no past to ask the server for. */
+/** A session that this page creates has no messages to load. */
 function withSession(options: UseDuologueOptions, ownId: string): ConversationOptions {
   const { sessionId } = options;
   if (sessionId !== undefined) return { ...options, sessionId };
   return { ...options, sessionId: ownId, messages: options.messages ?? [] };
 }
 
-/** The conversation of this session and server; another session or server is another conversation. */
+/** The conversation of this session and server; another session or server gets another conversation. */
 function useConversation(options: ConversationOptions): Conversation {
   const { url, sessionId } = options;
-  const begin = () => ({ url, sessionId, conversation: new Conversation(options) });
-  const [held, hold] = useState(begin);
+  const create = () => ({ url, sessionId, conversation: new Conversation(options) });
+  const [held, hold] = useState(create);
   if (held.url === url && held.sessionId === sessionId) return held.conversation;
-  const next = begin();
+  const next = create();
   hold(next);
   return next.conversation;
 }

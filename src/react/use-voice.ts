@@ -2,27 +2,22 @@ import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { Voice, type VoiceOptions, type VoiceState } from '../client/voice/index.ts';
 import type { UseDuologueHelpers } from './use-duologue.ts';
 
-/** What a voice is doing, and what can be done with it. */
+/** The state of a voice, and its methods. */
 export type UseVoiceHelpers = VoiceState &
-  Pick<
-    Voice,
-    | 'start'
-    | 'stop'
-    | 'press'
-    | 'release'
-    | 'mute'
-    | 'silence'
-    | 'listen'
-    | 'dismiss'
-    | 'switchMicrophone'
-    | 'switchLoudspeaker'
-    | 'detectWith'
-  > & {
-    /** How loud whoever speaks is, from 0 to 1. It changes all the time, so it is asked for. */
+  Omit<Voice, 'state' | 'subscribe' | 'attach' | 'dispose' | 'level'> & {
+    /** The loudness of the current speaker, from 0 to 1. It changes all the time, without a new render. */
     level(): number;
   };
 
-/** A voice for the conversation of `useDuologue`, in its live mode. The options are those of the first call. */
+/**
+ * A voice for the conversation of `useDuologue`, in the mode `bidi`. Only the options of the first call count. The voice is disposed of
+ * when the component unmounts.
+ *
+ * @example
+ * const chat = useDuologue({ url: '/duologue', mode: 'bidi' });
+ * const voice = useVoice(chat);
+ * return <button onClick={voice.start}>{voice.status}</button>;
+ */
 export function useVoice(
   { live, mode, session }: Pick<UseDuologueHelpers, 'live' | 'mode' | 'session'>,
   options: VoiceOptions = {},
@@ -30,7 +25,7 @@ export function useVoice(
   const [voice] = useState(() => new Voice(options));
   const transport = mode === 'bidi' ? live : null;
   useEffect(() => voice.attach(transport, session.id), [voice, transport, session.id]);
-  // Not in the effect above: another transport is no reason to hang up.
+  // Not in the effect above: a change of the transport does not switch the microphone off.
   useEffect(
     () => () => {
       voice.attach(null);
@@ -44,13 +39,7 @@ export function useVoice(
     () => voice.state,
   );
   return useMemo(() => {
-    const { start, stop, press, release, mute, silence, listen, dismiss } = voice;
-    const { switchMicrophone, switchLoudspeaker, detectWith } = voice;
-    const level = () => voice.level;
-    return {
-      ...state,
-      ...{ start, stop, press, release, mute, silence, listen, dismiss, level },
-      ...{ switchMicrophone, switchLoudspeaker, detectWith },
-    };
+    const { subscribe: _subscribe, dispose: _dispose, ...actions } = voice;
+    return { ...state, ...actions, level: () => voice.level };
   }, [voice, state]);
 }

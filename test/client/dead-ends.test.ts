@@ -42,7 +42,7 @@ const causes: [string, () => Response, string | null][] = [
 ];
 
 /** A chat over a network on which every request is answered alike and every WebSocket is refused. */
-function page(transportName: 'WebSocket' | 'SSE', answer: () => Response, key?: () => string) {
+function page(transportName: 'WebSocket' | 'SSE', answer: (url: string) => Response, key?: () => string) {
   const timers = new FakeTimers();
   const sockets = new FakeServer();
   sockets.accepts = false;
@@ -60,7 +60,7 @@ function page(transportName: 'WebSocket' | 'SSE', answer: () => Response, key?: 
     key,
     fetch: async (url: unknown) => {
       asked.push(String(url));
-      return answer();
+      return answer(String(url));
     },
   };
   const transport =
@@ -139,6 +139,16 @@ test('over WebSocket: a proxy or server that opens no sockets is named as the ca
   void chat.sendMessage({ text: 'hi' });
   for (let second = 0; second < 5; second++) await timers.settle(1000);
   expect([chat.status, chat.error?.message]).toEqual(['error', NO_SOCKET]);
+});
+
+test('[E10] over SSE: a server that answers questions for a WebSocket is there, and is tried on', async () => {
+  const { timers, transport } = page('SSE', (url) =>
+    url.endsWith('/live') ? json(426, 'upgrade_required') : html(404),
+  );
+  transport.connect('chat-1');
+  for (let second = 0; second < 10; second++) await timers.settle(1000);
+  expect(transport.connection.state.status).toBe('reconnecting');
+  transport.close();
 });
 
 test('[E10] a server that is too slow to greet is tried again, though it answers plain requests', async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { ExecutorRuns, type Executors } from '../../src/client/executors.ts';
+import { type Executors, ToolRunner } from '../../src/client/executors.ts';
+import { ToolCalls } from '../../src/client/tool-calls.ts';
 import { FakeTimers } from './support/time.ts';
 
 const call = (id: string, toolName: string) => ({ id, toolName, input: { id } });
 
 const runsOf = (executors: Executors, timers = new FakeTimers()) =>
-  new ExecutorRuns({ executors, executorTimeoutMs: 1_000 }, timers);
+  new ToolRunner({ executors, executorTimeoutMs: 1_000 }, timers);
 
 describe('browser tools', () => {
   test('a call runs once, two calls of one tool are two calls', async () => {
@@ -14,12 +15,19 @@ describe('browser tools', () => {
     expect(
       await Promise.all([runs.run(call('1', 'act')), runs.run(call('1', 'act')), runs.run(call('2', 'act'))]),
     ).toEqual([{ output: 1 }, null, { output: 2 }]);
-    expect([seen, runs.hasBegun('1'), runs.hasBegun('3')]).toEqual([[{ id: '1' }, { id: '2' }], true, false]);
+    expect([seen, runs.hasStarted('1'), runs.hasStarted('3')]).toEqual([
+      [{ id: '1' }, { id: '2' }],
+      true,
+      false,
+    ]);
   });
 
   test('a tool that is not there does not run, not even one that every object has', async () => {
     const runs = runsOf({});
-    expect([runs.has('toString'), await runs.run(call('1', 'toString'))]).toEqual([false, null]);
+    expect([new ToolCalls([]).runs('toString'), await runs.run(call('1', 'toString'))]).toEqual([
+      false,
+      null,
+    ]);
   });
 
   test.each([

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ResponsesOutput } from '../../src/client/followed-message.ts';
-import { Responses } from '../../src/client/responses.ts';
+import {
+  type Pending,
+  type ReadOptions,
+  type ResponseSink,
+  Responses,
+} from '../../src/client/responses/index.ts';
+import { ToolCalls } from '../../src/client/tool-calls.ts';
 import { type Chunk, type Message, MessageFold } from '../../src/protocol/index.ts';
 import { type Act, conversation } from '../protocol/support/conversation.ts';
 import { announce, ask, LOCATE, MUSIC, PAY, text, WEATHER } from './support/server.ts';
@@ -9,37 +14,106 @@ import { announce, ask, LOCATE, MUSIC, PAY, text, WEATHER } from './support/serv
 const START: Chunk = { type: 'start', messageId: 'm1' };
 const FINISH: Chunk = { type: 'finish' };
 
+/** What happened to the responses, which have numbers here, and which messages wait for a reader. */
+type ResponseOutput =
+  | { type: 'chunk'; response: number; chunk: Chunk }
+  | { type: 'end'; response: number }
+  | ({ type: 'pending' } & Pending);
+
+/** `Responses` whose methods return what they did. */
+class Recorded {
+  readonly responses: Responses;
+  readonly #sinks = new Map<number, ResponseSink>();
+  #outputs: ResponseOutput[] = [];
+
+  constructor(...options: ConstructorParameters<typeof Responses>) {
+    this.responses = new Responses(...options);
+  }
+
+  expect(response: number, requestId: string): void {
+    this.responses.expect(this.#sink(response), requestId);
+  }
+
+  accept = (requestId: string, messageId: string) =>
+    this.#record(() => this.responses.accept(requestId, messageId));
+
+  open = (response: number, messageId: string, options?: ReadOptions) =>
+    this.#record(() => this.responses.read(this.#sink(response), messageId, options));
+
+  receive = (chunk: Chunk) => this.#record(() => this.responses.receive(chunk));
+
+  endTurn = () => this.#record(() => this.responses.endTurn());
+
+  endFrame = () =>
+    this.#record(() => {
+      for (const pending of this.responses.endFrame()) this.#outputs.push({ type: 'pending', ...pending });
+    });
+
+  reset = (messages: Message[]) => this.#record(() => this.responses.reset(messages));
+
+  end = () => this.#record(() => this.responses.end());
+
+  leave(response: number): void {
+    this.responses.leave(this.#sink(response));
+  }
+
+  takeBuffered = (messageId: string) => this.responses.takeBuffered(messageId);
+
+  isBuffered = (messageId: string) => this.responses.isBuffered(messageId);
+
+  get unread(): string | null {
+    return this.responses.unread;
+  }
+
+  get isAtRest(): boolean {
+    return this.responses.isAtRest;
+  }
+
+  #sink(response: number): ResponseSink {
+    const known = this.#sinks.get(response) ?? {
+      write: (chunk) => void this.#outputs.push({ type: 'chunk', response, chunk }),
+      end: () => void this.#outputs.push({ type: 'end', response }),
+    };
+    this.#sinks.set(response, known);
+    return known;
+  }
+
+  #record(work: () => void): ResponseOutput[] {
+    this.#outputs = [];
+    work();
+    return this.#outputs;
+  }
+}
+
 function machine(runs: string[] = []): {
-  responses: Responses;
-  calls: Responses['calls'];
+  responses: Recorded;
+  calls: ToolCalls;
   decide: (toolCallId: string, approved: boolean) => void;
 } {
-  const responses = new Responses((toolName) => runs.includes(toolName));
+  const calls = new ToolCalls(runs);
+  const responses = new Recorded(calls);
   const decide = (toolCallId: string, approved: boolean) => {
-    responses.push({
-      type: 'answer',
-      answers: [{ toolCallId, state: 'approval-responded', approval: { approved } }],
-    });
+    calls.markSent([{ toolCallId, state: 'approval-responded', approval: { approved } }]);
   };
-  return { calls: responses.calls, responses, decide };
+  return { calls, responses, decide };
 }
 
 /** A response waits for the message that answers a request. */
-function awaits(responses: Responses, response: number, messageId: string): void {
+function awaits(responses: Recorded, response: number, messageId: string): void {
   const requestId = `request-${response}`;
-  responses.push({ type: 'ask', response, requestId });
-  responses.push({ type: 'accepted', requestId, messageId });
+  responses.expect(response, requestId);
+  responses.accept(requestId, messageId);
 }
 
 /** Pushes chunks, null for the end of a turn, then lets them rest. */
-function say(responses: Responses, ...chunks: (Chunk | null)[]): ResponsesOutput[] {
+function say(responses: Recorded, ...chunks: (Chunk | null)[]): ResponseOutput[] {
   return [
-    ...chunks.flatMap((chunk) => responses.push(chunk ? { type: 'chunk', chunk } : { type: 'done' })),
-    ...responses.push({ type: 'frame-end' }),
+    ...chunks.flatMap((chunk) => (chunk ? responses.receive(chunk) : responses.endTurn())),
+    ...responses.endFrame(),
   ];
 }
 
-const given = (response: number, ...chunks: Chunk[]): ResponsesOutput[] =>
+const given = (response: number, ...chunks: Chunk[]): ResponseOutput[] =>
   chunks.map((chunk) => ({ type: 'chunk', response, chunk }));
 
 describe('responses', () => {
@@ -90,21 +164,19 @@ describe('responses', () => {
     expect(say(responses)).toEqual([]);
     expect(say(responses, second)).toEqual([{ type: 'pending', messageId: 'm1', isNew: false }]);
     const [, whole] = text('t', 'It expired.');
-    expect(responses.push({ type: 'open', response: 2, messageId: 'm1' })).toEqual(
-      given(2, START, start, whole as Chunk),
-    );
+    expect(responses.open(2, 'm1')).toEqual(given(2, START, start, whole as Chunk));
     expect(say(responses, end)).toEqual([...given(2, end), { type: 'end', response: 2 }]);
   });
 
   test('a reader of a message that is over, or that waits for the person, gets its end at once', () => {
     const { responses } = machine();
-    expect(responses.push({ type: 'open', response: 1, messageId: 'old' })).toEqual([
+    expect(responses.open(1, 'old')).toEqual([
       ...given(1, { type: 'start', messageId: 'old' }),
       { type: 'end', response: 1 },
     ]);
     awaits(responses, 2, 'm1');
     say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
-    expect(responses.push({ type: 'open', response: 3, messageId: 'm1' }).at(-1)).toEqual({
+    expect(responses.open(3, 'm1').at(-1)).toEqual({
       type: 'end',
       response: 3,
     });
@@ -114,7 +186,7 @@ describe('responses', () => {
     const { responses } = machine();
     awaits(responses, 1, 'm1');
     say(responses, START, { type: 'text-start', id: 't' });
-    expect(responses.push({ type: 'open', response: 2, messageId: 'm1' })).toEqual([
+    expect(responses.open(2, 'm1')).toEqual([
       ...given(1, { type: 'text-end', id: 't' }),
       { type: 'end', response: 1 },
       ...given(2, START),
@@ -135,8 +207,8 @@ describe('responses', () => {
     const { responses } = machine();
     awaits(responses, 1, 'm1');
     say(responses, START, { type: 'reasoning-start', id: 'r' });
-    responses.push({ type: 'leave', response: 1 });
-    responses.push({ type: 'open', response: 2, messageId: 'm1' });
+    responses.leave(1);
+    responses.open(2, 'm1');
     expect(say(responses, { type: 'reasoning-end', id: 'r' }, FINISH, null)).toEqual([
       ...given(2, FINISH),
       { type: 'end', response: 2 },
@@ -155,7 +227,7 @@ describe('responses', () => {
       { type: 'end', response: 2 },
       { type: 'pending', messageId: 'm1', isNew: false },
     ]);
-    expect(responses.takeKept('m1')).toEqual([output]);
+    expect(responses.takeBuffered('m1')).toEqual([output]);
   });
 
   test('a message that nobody waits for is kept whole, and read from its start', () => {
@@ -163,20 +235,16 @@ describe('responses', () => {
     expect([responses.unread, say(responses, START)]).toEqual([null, []]);
     expect(say(responses, ...text('t', 'x'))).toEqual([{ type: 'pending', messageId: 'm1', isNew: true }]);
     expect(responses.unread).toBe('m1');
-    expect(responses.push({ type: 'open', response: 1, messageId: 'm1' })).toEqual(
-      given(1, START, START, ...text('t', 'x')),
-    );
-    expect([responses.unread, responses.isKept('m1')]).toEqual([null, false]);
+    expect(responses.open(1, 'm1')).toEqual(given(1, START, START, ...text('t', 'x')));
+    expect([responses.unread, responses.isBuffered('m1')]).toEqual([null, false]);
   });
 
   test('a message that began before its request was known to be accepted is read from its start', () => {
     const { responses } = machine();
-    responses.push({ type: 'ask', response: 1, requestId: 'r' });
+    responses.expect(1, 'r');
     // Nobody is told of it: it may be what the request waits for.
     expect(say(responses, START, ...text('t', 'x'))).toEqual([]);
-    expect(responses.push({ type: 'accepted', requestId: 'r', messageId: 'm1' })).toEqual(
-      given(1, START, ...text('t', 'x')),
-    );
+    expect(responses.accept('r', 'm1')).toEqual(given(1, START, ...text('t', 'x')));
   });
 
   test('a reset ends what it holds, and leaves what has not begun to those who wait for it', () => {
@@ -184,14 +252,14 @@ describe('responses', () => {
     awaits(responses, 1, 'm1');
     say(responses, START, { type: 'text-start', id: 't' });
     awaits(responses, 2, 'm2');
-    responses.push({ type: 'ask', response: 3, requestId: 'r3' });
-    expect(responses.push({ type: 'reset', messages: [] })).toEqual([
+    responses.expect(3, 'r3');
+    expect(responses.reset([])).toEqual([
       ...given(1, { type: 'text-end', id: 't' }),
       { type: 'end', response: 1 },
     ]);
     const second: Chunk = { type: 'start', messageId: 'm2' };
     expect(say(responses, second)).toEqual(given(2, second));
-    responses.push({ type: 'leave', response: 3 });
+    responses.leave(3);
     // What the reset does not hold is new when it comes.
     expect(say(responses, START, ...text('t', 'x'))).toEqual([
       { type: 'pending', messageId: 'm1', isNew: true },
@@ -199,23 +267,38 @@ describe('responses', () => {
   });
 
   test('a message that the page has from elsewhere goes on where it is', () => {
-    const responses = new Responses(
-      () => false,
-      (messageId) => messageId === 'm1',
-    );
+    const responses = new Recorded(new ToolCalls([]), (messageId) => messageId === 'm1');
     expect(say(responses, START, ...text('t', 'x'))).toEqual([
       { type: 'pending', messageId: 'm1', isNew: false },
     ]);
-    expect(responses.takeKept('m1')).toEqual(text('t', 'x'));
+    expect(responses.takeBuffered('m1')).toEqual(text('t', 'x'));
   });
 
   test('a call that the server says it waits for is open, wherever its message came from', () => {
-    const { responses, calls } = machine();
-    responses.push({
-      type: 'waiting',
-      calls: [{ toolCallId: 'c1', messageId: 'm1', waitsFor: 'person' }],
-    });
+    const { calls } = machine();
+    calls.setAwaited([{ toolCallId: 'c1', messageId: 'm1', waitsFor: 'person' }]);
     expect([calls.isOpen('c1'), calls.isOpen('c2')]).toEqual([true, false]);
+  });
+
+  test('a decision counts as sent in a message of the server, and not in one that only the page shows', () => {
+    const part = {
+      type: 'tool-pay' as const,
+      toolCallId: 'c1',
+      state: 'approval-responded' as const,
+      input: {},
+      approval: { id: 'a1', approved: true },
+    };
+    const message: Message = { id: 'm1', role: 'assistant', parts: [part] };
+    const wasSent = (from: 'reset' | 'server' | 'page') => {
+      const calls = new ToolCalls([]);
+      calls.adopt(message, from);
+      return [calls.wasSent('c1', 'decision'), calls.get('c1')?.state];
+    };
+    expect([wasSent('page'), wasSent('server'), wasSent('reset')]).toEqual([
+      [false, 'approval-responded'],
+      [true, 'approval-responded'],
+      [true, 'approval-responded'],
+    ]);
   });
 
   test('all is at rest when nothing is kept, and nothing comes before someone answers', () => {
@@ -229,9 +312,9 @@ describe('responses', () => {
     saying(START);
     saying(...announce('c1', 'pay', {}, PAY), ...ask('c1'));
     saying({ type: 'tool-output-available', toolCallId: 'c1', output: 1 });
-    responses.takeKept('m1');
+    responses.takeBuffered('m1');
     saying(FINISH, null);
-    responses.takeKept('m1');
+    responses.takeBuffered('m1');
     seen.push(responses.isAtRest);
     expect(seen).toEqual([true, false, true, false, false, true]);
   });
@@ -241,7 +324,7 @@ describe('responses', () => {
     awaits(responses, 1, 'm1');
     say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
     decide('c1', true);
-    responses.push({ type: 'open', response: 2, messageId: 'm1', expects: true });
+    responses.open(2, 'm1', { expects: true });
     expect(say(responses, FINISH, null)).toEqual(given(2, FINISH));
     const output: Chunk = { type: 'tool-output-available', toolCallId: 'c1', output: 1 };
     expect(say(responses, START, output, FINISH, null)).toEqual([
@@ -258,7 +341,7 @@ describe('responses', () => {
     // The card, its end and what follows come in pieces, and the person is faster.
     say(responses, { type: 'finish', messageMetadata });
     decide('c1', true);
-    const opened = responses.push({ type: 'open', response: 2, messageId: 'm1', expects: true });
+    const opened = responses.open(2, 'm1', { expects: true });
     expect(opened).toEqual(given(2, START, { type: 'message-metadata', messageMetadata }));
     expect(say(responses, null)).toEqual([]);
     const output: Chunk = { type: 'tool-output-available', toolCallId: 'c1', output: 'paid' };
@@ -276,7 +359,7 @@ describe('responses', () => {
     say(responses, START, ...announce('c1', 'locate', { exact: true }, LOCATE), ...ask('c1'));
     decide('c1', true);
     const open = (response: number, more: { expects?: boolean; repeats?: string[] }) =>
-      responses.push({ type: 'open', response, messageId: 'm1', ...more });
+      responses.open(response, 'm1', more);
     expect(open(2, { expects: true })).toEqual([...given(2, START), { type: 'end', response: 2 }]);
     expect(open(3, { repeats: ['c1'] })).toEqual([
       ...given(3, START, input as Chunk),
@@ -300,9 +383,9 @@ describe('responses', () => {
       ...given(1, ...card, request as Chunk),
       { type: 'end', response: 1 },
     ]);
-    responses.push({ type: 'open', response: 2, messageId: 'm1' });
+    responses.open(2, 'm1');
     decide('c2', true);
-    responses.push({ type: 'open', response: 3, messageId: 'm1', expects: true });
+    responses.open(3, 'm1', { expects: true });
     expect(say(responses, ...text('t4', 'a'), output('c2'), FINISH, null)).toEqual([
       ...given(3, ...text('t4', 'a'), output('c2'), step, FINISH),
       { type: 'end', response: 3 },
@@ -323,12 +406,9 @@ describe('responses', () => {
   test('an error that waited is the last that its reader gets', () => {
     const { responses } = machine();
     const error: Chunk = { type: 'error', errorText: 'x' };
-    responses.push({ type: 'reset', messages: [{ id: 'm1', role: 'assistant', parts: [] }] });
+    responses.reset([{ id: 'm1', role: 'assistant', parts: [] }]);
     say(responses, START, error, FINISH, null);
-    expect(responses.push({ type: 'open', response: 1, messageId: 'm1' })).toEqual([
-      ...given(1, START, error),
-      { type: 'end', response: 1 },
-    ]);
+    expect(responses.open(1, 'm1')).toEqual([...given(1, START, error), { type: 'end', response: 1 }]);
   });
 
   test('data that is told and not kept goes to whoever reads, or to nobody', () => {
@@ -344,7 +424,7 @@ describe('responses', () => {
     say(responses, START);
     awaits(responses, 2, 'm2');
     expect(say(responses, data)).toEqual(given(1, data));
-    responses.push({ type: 'leave', response: 2 });
+    responses.leave(2);
     say(responses, { type: 'start', messageId: 'm2' });
     expect(say(responses, data)).toEqual(given(1, data));
   });
@@ -407,7 +487,7 @@ describe('any conversation', () => {
           const model = new MessageFold(wanted);
           let reader = 0;
           let count = 0;
-          const take = (outputs: ResponsesOutput[]) => {
+          const take = (outputs: ResponseOutput[]) => {
             for (const output of outputs) {
               if (output.type === 'end' && output.response === reader) reader = 0;
               if (output.type === 'chunk' && output.response === reader) {
@@ -418,7 +498,7 @@ describe('any conversation', () => {
           };
           const open = (messageId: string) => {
             reader = ++count;
-            take(responses.push({ type: 'open', response: reader, messageId }));
+            take(responses.open(reader, messageId));
           };
           reader = ++count;
           awaits(responses, reader, 'm1');
@@ -436,7 +516,7 @@ describe('any conversation', () => {
             if (chunk && chunk.type !== 'start-step' && chunk.type !== 'finish-step') {
               model.push(structuredClone(chunk));
             }
-            take(responses.push(chunk ? { type: 'chunk', chunk } : { type: 'done' }));
+            take(chunk ? responses.receive(chunk) : responses.endTurn());
             if (
               choose() === 0 &&
               chunk &&
@@ -444,14 +524,14 @@ describe('any conversation', () => {
               chunk.type !== 'tool-approval-request'
             ) {
               // Another message cuts in; the server repeats the start of this one.
-              take(responses.push({ type: 'chunk', chunk: later }));
-              take(responses.push({ type: 'chunk', chunk: { type: 'text-start', id: `o${count++}` } }));
-              take(responses.push({ type: 'chunk', chunk: START }));
+              take(responses.receive(later));
+              take(responses.receive({ type: 'text-start', id: `o${count++}` }));
+              take(responses.receive(START));
             }
-            if (choose() > 3) take(responses.push({ type: 'frame-end' }));
+            if (choose() > 3) take(responses.endFrame());
             if (reader === 0 && choose() > 6) open('m1');
           }
-          take(responses.push({ type: 'frame-end' }));
+          take(responses.endFrame());
           if (reader === 0) open('m1');
           // Steps of the page's own stand between settled calls and what follows.
           built.parts = built.parts.filter(({ type }) => type !== 'step-start');

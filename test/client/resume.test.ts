@@ -1,7 +1,8 @@
 import * as ai from 'ai';
 import * as ai7 from 'ai7';
 import { describe, expect, test } from 'vitest';
-import { type AnswerMemory, resumeWhen, shouldResume } from '../../src/client/index.ts';
+import { type AnswerMemory, resumeWhen } from '../../src/client/index.ts';
+import { shouldResume } from '../../src/client/resume.ts';
 import type { Message } from '../../src/protocol/index.ts';
 import { LOCATE, MUSIC, PAY, WEATHER } from './support/server.ts';
 

@@ -437,6 +437,18 @@ describe('a stream that breaks off', () => {
     expect(w.chat.messages.map(brief)).toEqual([['hi'], ['Hi.'], ['More.']]);
   });
 
+  test('a post is known to be accepted whatever the order of the keys in the JSON', async () => {
+    const w = world(sdk);
+    const accepted =
+      '{"transient":true,"data":{"messageId":"a1","requestId":"request-1"},"type":"data-accepted"}';
+    w.http.answers.push(() => {
+      setImmediate(() => w.http.say(START, ...text('t', 'Hi.'), FINISH, null));
+      return new Response(`data: ${accepted}\n\n`);
+    });
+    await w.say('hi');
+    expect([w.chat.status, w.chat.messages.map(brief)]).toEqual(['ready', [['hi'], ['Hi.']]]);
+  });
+
   test('[S9a] a silent one is left for another after a while', async () => {
     const w = world(sdk);
     w.http.answer(START, ...text('t', 'Hi.'), FINISH);
@@ -463,6 +475,7 @@ describe('the transport over HTTP', () => {
 
   test.each([
     ['fails on its way', () => Promise.reject(new TypeError('fetch failed'))],
+    ['gets no answer', () => new Response('')],
     ['finds the server closing', () => Response.json({ error: { code: 'shutting_down' } }, { status: 503 })],
     ['a proxy gives up', () => new Response('<h1>504 Gateway Time-out</h1>', { status: 504 })],
   ])('a post that %s is sent again, under its name', async (_how, refuse) => {

@@ -743,7 +743,7 @@ describe('the transport', () => {
 
   test('[B31a] a connection takes the floor from the one of the same page that it replaces, and the page keeps it', async () => {
     const floors: [boolean, boolean][] = [];
-    const w = world(sdk, { onFloor: (isHere, isFree) => floors.push([isHere, isFree]) });
+    const w = world(sdk, { onActive: (isHere, isFree) => floors.push([isHere, isFree]) });
     void w.chat.sendMessage({ text: 'hi' });
     await w.settle();
     w.server.say(START, ...text('t', 'Hello.'), FINISH, null);

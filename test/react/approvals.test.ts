@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../src/protocol/index.ts';
 import { pendingApprovals } from '../../src/react/index.ts';
-import { LateChunks } from '../../src/react/late-chunks.ts';
+import { ShownMessages } from '../../src/react/shown-messages.ts';
 
 function answer(...parts: unknown[]): Message {
   return { id: 'a1', role: 'assistant', parts: parts as Message['parts'] };
@@ -43,17 +43,18 @@ test('a confirmation asks about the call inside, and malformed ones ask about th
 });
 
 test('a text that comes late and in pieces stays one part', () => {
-  const late = new LateChunks();
+  const chat = { messages: [answer({ type: 'text', text: 'Before.' })] };
+  const shown = new ShownMessages(chat);
   const piece = (id: string, delta: string) =>
     [
       { type: 'text-start', id },
       { type: 'text-delta', id, delta },
       { type: 'text-end', id },
     ] as const;
-  const one = late.push(answer({ type: 'text', text: 'Before.' }), piece('t1', 'Hel'));
-  const two = late.push(one, piece('t1', 'lo'));
-  const three = late.push(two, piece('t2', 'Next'));
-  expect(three.parts).toEqual([
+  shown.add('a1', piece('t1', 'Hel'));
+  shown.add('a1', piece('t1', 'lo'));
+  shown.add('a1', piece('t2', 'Next'));
+  expect(chat.messages[0]?.parts).toEqual([
     { type: 'text', text: 'Before.' },
     { type: 'text', text: 'Hello', state: 'done' },
     { type: 'text', text: 'Next', state: 'done' },

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, test } from 'vitest';
-import type { Mode, ToldData, UseDuologueHelpers, UseDuologueOptions } from '../../src/react/index.ts';
+import type { Mode, TransientData, UseDuologueHelpers, UseDuologueOptions } from '../../src/react/index.ts';
 import { serve } from '../../src/server/adapters/node.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { PNG } from '../contract/support/scenarios.ts';
@@ -144,17 +144,17 @@ describe('the connection of a page', () => {
       await first.said('one');
       const second = here(served.url, other);
       await second.until(isThere);
-      // Whoever posts has the floor when no socket has it.
-      await first.until(({ floor }) => floor.isHere === (one === 'bidi' || other === 'sse'));
-      expect(second.now.floor.isHere).toBe(one === 'sse');
+      // A page that posts is active while no socket is.
+      await first.until(({ active }) => active.isHere === (one === 'bidi' || other === 'sse'));
+      expect(second.now.active.isHere).toBe(one === 'sse');
       void second.now.sendMessage({ text: '2' });
       await first.until((now) => story(now).flat().includes('Well, '));
       goOn();
       await second.said('Well, yes.');
       await first.said('Well, yes.');
-      await first.until(({ floor }) => floor.isHere === (one === 'sse' && other === 'sse'));
-      first.now.floor.take();
-      await first.until(({ floor }) => floor.isHere);
+      await first.until(({ active }) => active.isHere === (one === 'sse' && other === 'sse'));
+      first.now.active.claim();
+      await first.until(({ active }) => active.isHere);
       void first.now.sendMessage({ text: '3' });
       const whole = [
         ['user', '1'],
@@ -188,7 +188,7 @@ describe('the connection of a page', () => {
     test('[B30] a card that is answered on one page closes on the other, which hears who decided', async () => {
       const log: string[] = [];
       const told: Record<string, string[]> = { first: [], second: [] };
-      const hears = (page: string) => (data: ToldData) => {
+      const hears = (page: string) => (data: TransientData) => {
         if (data.type === 'data-decided') told[page]?.push(data.data.by);
       };
       const { payment } = fourTools(log);
@@ -236,7 +236,7 @@ describe('the connection of a page', () => {
       expect(log).toEqual(['pay Alice 30']);
     });
 
-    test('[B30a] [S21b] a browser tool runs on the page where it was approved, and only there', async () => {
+    test('[B30] [S21] a browser tool runs on the page where it was approved, and only there', async () => {
       const { location } = fourTools();
       const { served } = await live([[call('get_location')], [text('Tokyo')]], [location]);
       const ran: string[] = [];
@@ -257,7 +257,7 @@ describe('the connection of a page', () => {
       expect(ran).toEqual(['second']);
     });
 
-    test('[B31] [S21b] a browser tool that asks nobody runs on the page that asked for it', async () => {
+    test('[B31] [S21] a browser tool that asks nobody runs on the page that asked for it', async () => {
       const { music } = fourTools();
       const { served } = await live(
         [[text('Hi.')], [call('change_bgm', { track: 2 })], [text('On.')]],
@@ -277,7 +277,7 @@ describe('the connection of a page', () => {
     });
   });
 
-  test('[B31d] a browser tool that runs when the floor is taken runs on where it is, and nowhere else', async () => {
+  test('[B31] a browser tool that runs when the floor is taken runs on where it is, and nowhere else', async () => {
     const { music } = fourTools();
     const { served } = await live([[call('change_bgm', { track: 2 })], [text('On.')]], [music]);
     const ran: string[] = [];
@@ -296,12 +296,12 @@ describe('the connection of a page', () => {
     await first.until(({ messages }) => JSON.stringify(messages).includes('input-available'));
     const second = mount({ ...page, tools: tools('second') });
     await second.until(
-      ({ session, connection, floor }) =>
-        session.status === 'ready' && connection.status === 'live' && !floor.isHere,
+      ({ session, connection, active }) =>
+        session.status === 'ready' && connection.status === 'live' && !active.isHere,
     );
-    second.now.floor.take();
-    await second.until(({ floor }) => floor.isHere);
-    await first.until(({ floor }) => !floor.isHere);
+    second.now.active.claim();
+    await second.until(({ active }) => active.isHere);
+    await first.until(({ active }) => !active.isHere);
     end();
     const whole = story(await first.said('On.'));
     expect(whole[1]).toEqual(['assistant', ['change_bgm', 'output-available', 'first'], 'On.']);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Message, OUTCOME_UNKNOWN } from '../../src/protocol/index.ts';
-import { pendingApprovals } from '../../src/react/approvals.ts';
+import { pendingApprovals } from '../../src/react/messages.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { payingServer } from '../server/support/payment-server.ts';
 import { folderOfItsOwn, start } from '../server/support/server-process.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Message } from '../../src/protocol/index.ts';
-import { pendingApprovals } from '../../src/react/approvals.ts';
+import { pendingApprovals } from '../../src/react/messages.ts';
 import { ModelServer } from '../client/support/model-server.ts';
 import { plain } from './support/alike.ts';
 import { BarePage } from './support/bare-page.ts';

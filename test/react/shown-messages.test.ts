@@ -48,11 +48,15 @@ test('[B28b] of a message that was interrupted, only what was heard stays', () =
   const chat = { messages: [said('u1'), answer('a1', 'One two')] };
   chat.messages[1]?.parts.push({ type: 'text', text: ' three', state: 'done' });
   const shown = new ShownMessages(chat);
-  shown.cut({ messageId: 'a1', length: 9 });
+  const cut = (length: number) => {
+    shown.queue({ type: 'data-heard', data: { messageId: 'a1', length }, transient: true }, undefined);
+    shown.showQueued([]);
+  };
+  cut(9);
   expect(chat.messages[1]?.parts.map((part) => (part.type === 'text' ? part.text : ''))).toEqual([
     'One two',
     ' t',
   ]);
-  shown.cut({ messageId: 'a1', length: 3 });
+  cut(3);
   expect(chat.messages[1]?.parts.map((part) => (part.type === 'text' ? part.text : ''))).toEqual(['One']);
 });

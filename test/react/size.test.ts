@@ -45,21 +45,21 @@ async function bundle(program: string): Promise<{ size: number; modules: string[
   return { size: chunks.reduce((sum, { code }) => sum + gzipSync(code).length, 0), modules };
 }
 
-test('client and hooks together are at most 19.5 kB, without the SDK, and bring nothing else along', async () => {
+test('client and hooks together are at most 19 kB, without the SDK, and bring nothing else along', async () => {
   const { size, modules } = await bundle(`${client}${hooks}`);
   expect(modules).toEqual(expect.arrayContaining(['src/client/transport.ts', 'src/react/use-duologue.ts']));
   expect(modules.filter((path) => !/^src\/(?:client|react|protocol)\//.test(path))).toEqual([]);
   expect(modules.filter((path) => /voice|audio/.test(path))).toEqual([]);
   expect(size).toBeGreaterThan(5_000);
-  expect(size).toBeLessThanOrEqual(19_500);
+  expect(size).toBeLessThanOrEqual(19_000);
 });
 
-test('a voice is at most 6 kB beside them and the sound of `duologue/client/audio`', async () => {
+test('a voice is at most 4 kB beside them and the sound of `duologue/client/audio`', async () => {
   const [rest, all] = await Promise.all([
     bundle(`${client}${hooks}${audio}`),
     bundle(`${client}${hooks}${audio}${voice}`),
   ]);
   expect(all.modules).toEqual(expect.arrayContaining(['src/client/voice/voice.ts']));
   expect(all.size - rest.size).toBeGreaterThan(1_000);
-  expect(all.size - rest.size).toBeLessThanOrEqual(6_000);
+  expect(all.size - rest.size).toBeLessThanOrEqual(4_000);
 });

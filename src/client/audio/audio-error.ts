@@ -1,17 +1,4 @@
-/** Why there is no sound. */
-export type AudioErrorCode =
-  | 'deaf'
-  | 'unreachable'
-  | 'elsewhere'
-  | 'refused'
-  | 'none'
-  | 'busy'
-  | 'insecure'
-  | 'unsupported'
-  | 'worklet'
-  | 'unplugged';
-
-const WORDS: Readonly<Record<AudioErrorCode, string>> = {
+const TEXTS = {
   deaf: 'The model behind this conversation cannot hear. Write to it instead.',
   unreachable: 'There is no connection to the server.',
   elsewhere: 'The conversation went on in another tab or on another device, and so did its sound.',
@@ -24,7 +11,11 @@ const WORDS: Readonly<Record<AudioErrorCode, string>> = {
   unplugged: 'The device was unplugged or switched off.',
 };
 
-const NAMES: Readonly<Record<string, AudioErrorCode>> = {
+/** Why the page cannot record or play. */
+export type AudioErrorCode = keyof typeof TEXTS;
+
+/** The codes for the errors of the browser, by their names. */
+const CODES: Readonly<Record<string, AudioErrorCode>> = {
   NotAllowedError: 'refused',
   SecurityError: 'refused',
   NotFoundError: 'none',
@@ -33,19 +24,19 @@ const NAMES: Readonly<Record<string, AudioErrorCode>> = {
   AbortError: 'busy',
 };
 
-/** Something about microphones or loudspeakers that a person can be told. */
+/** An error of a microphone, camera or loudspeaker. Its message is meant for the user. */
 export class AudioError extends Error {
   override readonly name = 'AudioError';
   readonly code: AudioErrorCode;
 
   constructor(code: AudioErrorCode, cause?: unknown) {
-    super(WORDS[code], { cause });
+    super(TEXTS[code], { cause });
     this.code = code;
   }
 
-  /** What the browser said when it was asked for a device. */
+  /** The error for what the browser threw when it was asked for a device. */
   static from(cause: unknown): AudioError {
     if (cause instanceof AudioError) return cause;
-    return new AudioError(NAMES[(cause as Error | null)?.name ?? ''] ?? 'unsupported', cause);
+    return new AudioError(CODES[(cause as Error | null)?.name ?? ''] ?? 'unsupported', cause);
   }
 }

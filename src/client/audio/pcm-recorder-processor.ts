@@ -1,18 +1,18 @@
 /**
- * The worklet behind `AudioRecorder`. It is loaded as a file of its own and imports nothing, so that it works from any
- * server and through any bundler. Outside a worklet it only exports the resampler.
+ * The audio worklet of `AudioRecorder`. It is loaded as a file of its own and imports nothing, so that any server can serve it and any
+ * bundler can copy it. Outside a worklet it only exports the resampler.
  */
 
-/** What is passed of the lower half of the smaller rate; the rest is the slope of the filter. */
+/** The pass band, as a share of half the smaller rate; the rest is the slope of the filter. */
 const PASSED = 0.875;
-/** How much quieter than the sound whatever would be mirrored into it becomes. */
+/** The attenuation of frequencies that would alias, in dB. */
 const STOPPED_DB = 80;
 
 function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
-/** The modified Bessel function of order zero, of which Kaiser's window is made. */
+/** The modified Bessel function of order zero, for the Kaiser window. */
 function bessel(x: number): number {
   let sum = 1;
   let term = 1;
@@ -23,7 +23,7 @@ function bessel(x: number): number {
   return sum;
 }
 
-/** A windowed sinc for every place between two samples at which a sample of the result can lie. */
+/** A windowed sinc for each phase: each position between two input samples at which an output sample can lie. */
 function filters(from: number, to: number, phases: number): Float32Array[] {
   const half = Math.min(from, to) / 2;
   const cutoff = (half * (1 + PASSED)) / 2 / from;
@@ -40,72 +40,72 @@ function filters(from: number, to: number, phases: number): Float32Array[] {
       taps[k] = inside > 0 ? (sinc * bessel(beta * Math.sqrt(inside))) / bessel(beta) : 0;
       sum += taps[k] ?? 0;
     }
-    // Every place is as loud as every other.
+    // Every phase has the same gain.
     return Float32Array.from(taps, (tap) => tap / sum);
   });
 }
 
-/** Changes the sample rate of sound that comes in pieces: `push` returns what can be told so far, `end` the rest. */
+/** Changes the sample rate of sound that arrives in pieces. `push` returns the output so far, `end` the rest. */
 export class Resampler {
-  private readonly taps: readonly Float32Array[];
-  private readonly length: number;
-  /** How far the result moves in the sound: whole samples, and parts of one. */
-  private readonly step: number;
-  private readonly phases: number;
-  /** The samples that are still needed, of which the first half of a filter stands before the sound. */
-  private kept: Float32Array;
-  /** The next sample of the result, in parts of a sample from the first one that is kept. */
-  private next = 0;
-  private taken = 0;
-  private made = 0;
-  private readonly ratio: number;
+  readonly #taps: readonly Float32Array[];
+  readonly #length: number;
+  /** The distance of two output samples, in phases: `step / phases` input samples. */
+  readonly #step: number;
+  readonly #phases: number;
+  /** The input samples that are still needed. It starts with half a filter of silence. */
+  #kept: Float32Array;
+  /** The position of the next output sample, in phases from the first kept sample. */
+  #next = 0;
+  #taken = 0;
+  #made = 0;
+  readonly #ratio: number;
 
   constructor(from: number, to: number) {
     const divisor = greatestCommonDivisor(from, to);
-    this.phases = to / divisor;
-    this.step = from / divisor;
-    this.ratio = to / from;
-    this.taps = from === to ? [] : filters(from, to, this.phases);
-    this.length = this.taps[0]?.length ?? 0;
-    this.kept = new Float32Array(Math.max(0, this.length / 2 - 1));
+    this.#phases = to / divisor;
+    this.#step = from / divisor;
+    this.#ratio = to / from;
+    this.#taps = from === to ? [] : filters(from, to, this.#phases);
+    this.#length = this.#taps[0]?.length ?? 0;
+    this.#kept = new Float32Array(Math.max(0, this.#length / 2 - 1));
   }
 
   push(samples: Float32Array): Float32Array<ArrayBuffer> {
-    this.taken += samples.length;
-    if (this.length === 0) {
-      this.made += samples.length;
+    this.#taken += samples.length;
+    if (this.#length === 0) {
+      this.#made += samples.length;
       return samples.slice();
     }
-    const sound = new Float32Array(this.kept.length + samples.length);
-    sound.set(this.kept);
-    sound.set(samples, this.kept.length);
-    // As many as the filter fits into what is there.
-    const limit = (sound.length - this.length + 1) * this.phases;
-    const out = new Float32Array(Math.max(0, Math.ceil((limit - this.next) / this.step)));
+    const sound = new Float32Array(this.#kept.length + samples.length);
+    sound.set(this.#kept);
+    sound.set(samples, this.#kept.length);
+    // Up to the last sample for which the filter has all its input.
+    const limit = (sound.length - this.#length + 1) * this.#phases;
+    const out = new Float32Array(Math.max(0, Math.ceil((limit - this.#next) / this.#step)));
     for (let i = 0; i < out.length; i++) {
-      const at = Math.floor(this.next / this.phases);
-      const taps = this.taps[this.next % this.phases];
+      const at = Math.floor(this.#next / this.#phases);
+      const taps = this.#taps[this.#next % this.#phases];
       let sum = 0;
-      for (let k = 0; k < this.length; k++) sum += (sound[at + k] ?? 0) * (taps?.[k] ?? 0);
+      for (let k = 0; k < this.#length; k++) sum += (sound[at + k] ?? 0) * (taps?.[k] ?? 0);
       out[i] = sum;
-      this.next += this.step;
+      this.#next += this.#step;
     }
-    const used = Math.min(Math.floor(this.next / this.phases), sound.length);
-    this.kept = sound.slice(used);
-    this.next -= used * this.phases;
-    this.made += out.length;
+    const used = Math.min(Math.floor(this.#next / this.#phases), sound.length);
+    this.#kept = sound.slice(used);
+    this.#next -= used * this.#phases;
+    this.#made += out.length;
     return out;
   }
 
-  /** The end of the sound: what was held back because the filter looks ahead. */
+  /** Ends the sound: returns the output that was held back because the filter looks ahead. */
   end(): Float32Array<ArrayBuffer> {
-    const missing = Math.round(this.taken * this.ratio) - this.made;
-    const rest = missing > 0 ? this.push(new Float32Array(this.length * 2)) : new Float32Array();
+    const missing = Math.round(this.#taken * this.#ratio) - this.#made;
+    const rest = missing > 0 ? this.push(new Float32Array(this.#length * 2)) : new Float32Array();
     return rest.slice(0, Math.max(0, missing));
   }
 }
 
-/** What the recorder tells its worklet. */
+/** The settings of the worklet. */
 export interface RecorderSettings {
   sampleRate: number;
   /** Samples of a piece. */
@@ -117,7 +117,7 @@ interface Port {
   postMessage(message: unknown, transfer?: ArrayBuffer[]): void;
 }
 
-/** The samples of a block, in every browser. */
+/** The number of samples in a block, in every browser. */
 const BLOCK = 128;
 
 declare const registerProcessor: ((name: string, processor: unknown) => void) | undefined;
@@ -128,47 +128,47 @@ if (typeof registerProcessor === 'function') {
   registerProcessor(
     'pcm-recorder-processor',
     class extends AudioWorkletProcessor {
-      private readonly resampler: Resampler;
-      private readonly pieceLength: number;
-      private piece: Float32Array<ArrayBuffer>;
-      private filled = 0;
-      private isOn = true;
+      readonly #resampler: Resampler;
+      readonly #pieceLength: number;
+      #piece: Float32Array<ArrayBuffer>;
+      #filled = 0;
+      #isOn = true;
 
       constructor({ processorOptions }: { processorOptions: RecorderSettings }) {
         super();
-        this.pieceLength = processorOptions.pieceLength;
-        this.piece = new Float32Array(this.pieceLength);
-        this.resampler = new Resampler(sampleRate, processorOptions.sampleRate);
+        this.#pieceLength = processorOptions.pieceLength;
+        this.#piece = new Float32Array(this.#pieceLength);
+        this.#resampler = new Resampler(sampleRate, processorOptions.sampleRate);
         this.port.onmessage = () => {
-          this.take(this.resampler.end());
-          this.isOn = false;
-          this.port.postMessage(this.piece.slice(0, this.filled));
+          this.#take(this.#resampler.end());
+          this.#isOn = false;
+          this.port.postMessage(this.#piece.slice(0, this.#filled));
           this.port.postMessage('end');
         };
       }
 
       process([channels = []]: Float32Array[][]): boolean {
-        // A microphone that gives nothing for a while is silent: whoever listens for pauses must hear them.
+        // A microphone without data is silent: a speech detector needs that silence.
         const [first = new Float32Array(BLOCK)] = channels;
-        if (!this.isOn) return false;
-        // Two channels of one microphone are nearly the same; their middle is mono.
+        if (!this.#isOn) return false;
+        // The mean of the channels is mono.
         const mono =
           channels.length < 2
             ? first
             : first.map(
                 (_, i) => channels.reduce((sum, channel) => sum + (channel[i] ?? 0), 0) / channels.length,
               );
-        this.take(this.resampler.push(mono));
+        this.#take(this.#resampler.push(mono));
         return true;
       }
 
-      private take(samples: Float32Array): void {
+      #take(samples: Float32Array): void {
         for (const sample of samples) {
-          this.piece[this.filled++] = sample;
-          if (this.filled < this.pieceLength) continue;
-          this.port.postMessage(this.piece, [this.piece.buffer]);
-          this.piece = new Float32Array(this.pieceLength);
-          this.filled = 0;
+          this.#piece[this.#filled++] = sample;
+          if (this.#filled < this.#pieceLength) continue;
+          this.port.postMessage(this.#piece, [this.#piece.buffer]);
+          this.#piece = new Float32Array(this.#pieceLength);
+          this.#filled = 0;
         }
       }
     },

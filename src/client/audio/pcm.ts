@@ -1,4 +1,4 @@
-/** Samples between -1 and 1 as 16-bit PCM; what is louder is cut off, and what is no number is silence. */
+/** Converts samples between -1 and 1 to 16-bit PCM. Louder samples are clipped, and NaN becomes silence. */
 export function convertFloat32ToPCM16(samples: Float32Array): Int16Array<ArrayBuffer> {
   const pcm = new Int16Array(samples.length);
   for (let i = 0; i < samples.length; i++) {
@@ -8,36 +8,34 @@ export function convertFloat32ToPCM16(samples: Float32Array): Int16Array<ArrayBu
   return pcm;
 }
 
-/** 16-bit PCM as samples between -1 and 1. */
+/** Converts 16-bit PCM to samples between -1 and 1. */
 export function convertPCM16ToFloat32(pcm: Int16Array): Float32Array<ArrayBuffer> {
   const samples = new Float32Array(pcm.length);
   for (let i = 0; i < pcm.length; i++) samples[i] = (pcm[i] ?? 0) / 32_768;
   return samples;
 }
 
-/** Bytes of 16-bit PCM, lowest byte first, as samples; half a sample at the end is left out. */
+/** Reads little-endian bytes as 16-bit PCM, without a copy where the alignment allows it. An odd last byte is dropped. */
 export function pcm16Of(bytes: Uint8Array): Int16Array {
   const { buffer, byteOffset, byteLength } = bytes;
   const length = byteLength >> 1;
-  // A view must begin at an even place.
+  // An Int16Array starts at an even offset.
   return byteOffset % 2 === 0
     ? new Int16Array(buffer, byteOffset, length)
     : new Int16Array(bytes.slice(0, length * 2).buffer);
 }
 
-const WAV_HEADER = 44;
-
-/** Pieces of mono 16-bit PCM as the bytes of one WAV file. */
+/** Encodes pieces of mono 16-bit PCM as one WAV file. */
 export function encodeWav(pieces: readonly Int16Array[], sampleRate: number): Uint8Array<ArrayBuffer> {
-  const data = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
-  const bytes = new Uint8Array(WAV_HEADER + data);
+  const size = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+  const bytes = new Uint8Array(44 + size);
   const view = new DataView(bytes.buffer);
-  const text = (at: number, word: string) => bytes.set(new TextEncoder().encode(word), at);
+  const text = (at: number, value: string) => bytes.set(new TextEncoder().encode(value), at);
   text(0, 'RIFF');
-  view.setUint32(4, WAV_HEADER - 8 + data, true);
+  view.setUint32(4, 36 + size, true);
   text(8, 'WAVEfmt ');
+  // Format: 16 bytes, linear PCM, one channel, sample rate, bytes a second, bytes and bits a sample.
   view.setUint32(16, 16, true);
-  // Linear PCM, one channel.
   view.setUint16(20, 1, true);
   view.setUint16(22, 1, true);
   view.setUint32(24, sampleRate, true);
@@ -45,8 +43,8 @@ export function encodeWav(pieces: readonly Int16Array[], sampleRate: number): Ui
   view.setUint16(32, 2, true);
   view.setUint16(34, 16, true);
   text(36, 'data');
-  view.setUint32(40, data, true);
-  let at = WAV_HEADER;
+  view.setUint32(40, size, true);
+  let at = 44;
   for (const piece of pieces) {
     bytes.set(new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength), at);
     at += piece.byteLength;

@@ -2,25 +2,25 @@ import { AudioError } from './audio-error.ts';
 import { convertFloat32ToPCM16 } from './pcm.ts';
 import type { RecorderSettings } from './pcm-recorder-processor.ts';
 
-/** What the wire takes: 16 kHz, mono. */
+/** The sample rate of the wire, mono. */
 const SAMPLE_RATE = 16_000;
-/** How long the last piece may take to come. */
+/** How many milliseconds the last piece may take to arrive. */
 const LAST_PIECE_MS = 500;
 
-/** What a recorder needs. */
+/** Options of a recorder. */
 export interface AudioRecorderOptions {
   /** Gets the sound of the microphone piece by piece: 16 kHz, mono, 16 bits. */
   onChunk: (pcm: Int16Array<ArrayBuffer>) => void;
-  /** Is told when the microphone goes away by itself. */
-  onLost?: (error: AudioError) => void;
-  /** Which microphone; else the one that the browser prefers. */
-  deviceId?: string;
-  /** Milliseconds of a piece. */
-  pieceMs?: number;
-  /** Wishes beyond mono sound without echo and noise. */
-  constraints?: MediaTrackConstraints;
-  /** Where `pcm-recorder-processor.js` of this package is served. */
-  workletUrl?: string | URL;
+  /** The microphone was unplugged or switched off. */
+  onLost?: ((error: AudioError) => void) | undefined;
+  /** The microphone. Default: the one that the browser prefers. */
+  deviceId?: string | undefined;
+  /** Milliseconds of a piece. Default: 20. */
+  pieceMs?: number | undefined;
+  /** Constraints beyond mono sound with echo cancellation, noise suppression and gain control. */
+  constraints?: MediaTrackConstraints | undefined;
+  /** The URL of `pcm-recorder-processor.js` of this package. */
+  workletUrl?: string | URL | undefined;
 }
 
 interface Recording {
@@ -29,36 +29,42 @@ interface Recording {
   readonly node: AudioWorkletNode;
 }
 
-/** A microphone that is on from `start` to `stop`. */
+/**
+ * Records a microphone from `start` to `stop`.
+ *
+ * @example
+ * const recorder = new AudioRecorder({ onChunk: (pcm) => socket.send(pcm) });
+ * await recorder.start();
+ */
 export class AudioRecorder {
-  private readonly options: AudioRecorderOptions;
-  private starting: Promise<Recording> | null = null;
+  readonly #options: AudioRecorderOptions;
+  #starting: Promise<Recording> | null = null;
 
   constructor(options: AudioRecorderOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
-  /** Whether the microphone is on, or about to be. */
+  /** Whether the microphone is on, or being switched on. */
   get isOn(): boolean {
-    return this.starting !== null;
+    return this.#starting !== null;
   }
 
-  /** Asks for the microphone and switches it on; fails with an `AudioError` that says in words why it cannot. */
+  /** Asks the user for the microphone and switches it on. Throws an `AudioError` when that fails. */
   async start(): Promise<void> {
-    this.starting ??= this.open();
-    const { starting } = this;
+    this.#starting ??= this.#open();
+    const starting = this.#starting;
     try {
       await starting;
     } catch (cause) {
-      if (this.starting === starting) this.starting = null;
+      if (this.#starting === starting) this.#starting = null;
       throw AudioError.from(cause);
     }
   }
 
-  /** Switches the microphone off; what was said until then has been passed on when it is done. */
+  /** Switches the microphone off. Resolves when `onChunk` has got the last sound. */
   async stop(): Promise<void> {
-    const { starting } = this;
-    this.starting = null;
+    const starting = this.#starting;
+    this.#starting = null;
     const recording = await starting?.catch(() => null);
     if (!recording) return;
     const { stream, context, node } = recording;
@@ -77,8 +83,8 @@ export class AudioRecorder {
     await context.close();
   }
 
-  private async open(): Promise<Recording> {
-    const { deviceId, constraints, pieceMs = 20, workletUrl } = this.options;
+  async #open(): Promise<Recording> {
+    const { deviceId, constraints, pieceMs = 20, workletUrl } = this.#options;
     const devices = navigator.mediaDevices as MediaDevices | undefined;
     if (!devices) throw new AudioError(isSecureContext ? 'unsupported' : 'insecure');
     const stream = await devices.getUserMedia({
@@ -88,34 +94,31 @@ export class AudioRecorder {
         echoCancellation: true,
         noiseSuppression: true,
         autoGainControl: true,
-        ...(deviceId === undefined ? {} : { deviceId: { exact: deviceId } }),
+        ...(deviceId && { deviceId: { exact: deviceId } }),
         ...constraints,
       },
     });
-    // At its own rate: Firefox connects no microphone to a context of another one.
+    // At the rate of the device: Firefox connects no microphone to a context with another rate.
     const context = new AudioContext();
     try {
       await context.audioWorklet
         .addModule(workletUrl ?? new URL('./pcm-recorder-processor.js', import.meta.url))
         .catch((cause) => Promise.reject(new AudioError('worklet', cause)));
-      const processorOptions: RecorderSettings = {
-        sampleRate: SAMPLE_RATE,
-        pieceLength: (SAMPLE_RATE * pieceMs) / 1000,
-      };
+      const pieceLength = (SAMPLE_RATE * pieceMs) / 1000;
       const node = new AudioWorkletNode(context, 'pcm-recorder-processor', {
         numberOfOutputs: 0,
-        processorOptions,
+        processorOptions: { sampleRate: SAMPLE_RATE, pieceLength } satisfies RecorderSettings,
       });
       node.port.addEventListener('message', ({ data }) => {
         if (data instanceof Float32Array && data.length > 0)
-          this.options.onChunk(convertFloat32ToPCM16(data));
+          this.#options.onChunk(convertFloat32ToPCM16(data));
       });
       node.port.start();
       context.createMediaStreamSource(stream).connect(node);
       for (const track of stream.getTracks()) {
         track.addEventListener('ended', () => {
           void this.stop();
-          this.options.onLost?.(new AudioError('unplugged'));
+          this.#options.onLost?.(new AudioError('unplugged'));
         });
       }
       await context.resume();

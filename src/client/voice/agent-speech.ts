@@ -1,125 +1,124 @@
 import { BINARY } from '../../protocol/codec.ts';
 import { pcm16Of } from '../audio/pcm.ts';
 import type { AudioPlayer } from '../audio/player.ts';
-import type { ConnectionEvent } from '../incoming.ts';
-import type { Played } from '../played.ts';
+import type { ConnectionEvent, Played } from '../link/index.ts';
 
-/** More than a server counts to before it begins again: a new epoch numbers its utterances behind the old one's. */
+/** More utterances than a server counts: after a restart of the server, numbers for the player start above the old ones. */
 const EPOCH = 2 ** 24;
 
 interface Utterance {
-  /** Its number for the player, which never sees one twice. */
+  /** Its number for the player, which is never used twice. */
   readonly n: number;
   /** Its number on the wire. */
   readonly number: number;
   readonly messageId: string;
-  /** Whether nothing more of it comes, or is wanted. */
+  /** Whether no more of it arrives, or is wanted. */
   isOver: boolean;
 }
 
-/** What the agent says aloud, on its way from a connection to the loudspeaker. */
+/** Passes the agent's sound from a connection to the player. */
 export class AgentSpeech {
-  private readonly player: Pick<AudioPlayer, 'play' | 'end' | 'interrupt' | 'isPlaying' | 'heard'>;
-  private epoch: string | null = null;
-  private base = 0;
-  private newest: Utterance | null = null;
-  /** The one before, whose end may still be playing. */
-  private before: Utterance | null = null;
-  /** How many samples of the newest one have come. */
-  private came = 0;
+  readonly #player: Pick<AudioPlayer, 'play' | 'end' | 'interrupt' | 'isPlaying' | 'heard'>;
+  #epoch: string | null = null;
+  #base = 0;
+  #newest: Utterance | null = null;
+  /** The previous utterance, whose end may still be playing. */
+  #previous: Utterance | null = null;
+  /** How many samples of the newest one have arrived. */
+  #received = 0;
   /** The message of the last `start`. */
-  private current: string | null = null;
+  #current: string | null = null;
 
-  constructor(player: AgentSpeech['player']) {
-    this.player = player;
+  constructor(player: Pick<AudioPlayer, 'play' | 'end' | 'interrupt' | 'isPlaying' | 'heard'>) {
+    this.#player = player;
   }
 
-  /** Whether the agent is being heard, or about to be. */
+  /** Whether the agent's sound plays, or is about to. */
   get isSpeaking(): boolean {
-    return this.player.isPlaying || this.newest?.isOver === false;
+    return this.#player.isPlaying || this.#newest?.isOver === false;
   }
 
-  /** What a connection hears; says whether the agent fell silent because somebody spoke. */
-  hear(event: ConnectionEvent): boolean {
-    if (event.type === 'session') this.begin(event.session.epoch);
+  /** The sound that has arrived, for the server to continue after; null when there is none. */
+  get position(): string | null {
+    return this.#newest && `${this.#newest.number}-${this.#received}`;
+  }
+
+  /** Receives an event of the connection. Returns whether the server interrupted the message that is playing. */
+  receive(event: ConnectionEvent): boolean {
+    if (event.type === 'session') this.#startEpoch(event.session.epoch);
     if (event.type === 'binary' && event.frame.kind === BINARY.audioDown) {
-      this.play(event.frame.utterance ?? 0, event.frame.sampleRate, pcm16Of(event.frame.payload));
+      this.#play(event.frame.utterance ?? 0, event.frame.sampleRate, event.frame.payload);
     }
     if (event.type !== 'chunk') return false;
     const { chunk } = event;
     switch (chunk.type) {
       case 'start':
-        this.current = chunk.messageId ?? null;
+        this.#current = chunk.messageId ?? null;
         return false;
       case 'data-sound':
-        this.announce(chunk.data.n, chunk.data.messageId);
-        this.came = chunk.data.at;
+        this.#announce(chunk.data.n, chunk.data.messageId);
+        this.#received = chunk.data.at;
         return false;
       case 'data-pcm': {
-        // Without the subprotocol nobody counts: a message is one utterance.
+        // Without our subprotocol the server does not number utterances: a message is one.
         const { messageId, sampleRate } = chunk.data;
-        if (this.newest?.messageId !== messageId) {
-          this.announce((this.newest?.number ?? 0) + 1, messageId);
-          this.came = 0;
+        if (this.#newest?.messageId !== messageId) {
+          this.#announce((this.#newest?.number ?? 0) + 1, messageId);
+          this.#received = 0;
         }
         const bytes = Uint8Array.from(atob(chunk.data.chunk), (one) => one.charCodeAt(0));
-        this.play(this.newest?.number ?? 0, sampleRate, pcm16Of(bytes));
+        this.#play(this.#newest?.number ?? 0, sampleRate, bytes);
         return false;
       }
       case 'finish':
-        return this.finish(chunk.messageMetadata?.interrupted === true);
+        return this.#finish(chunk.messageMetadata?.interrupted === true);
       default:
         return false;
     }
   }
 
-  /** The sound that is here, as the address of a new socket says it. */
-  place(): string | null {
-    return this.newest && `${this.newest.number}-${this.came}`;
-  }
-
-  /** Silence at once, and nothing more of what is being said. Returns what was heard of each message that was cut off, the newest last. */
+  /** Stops at once, and drops the rest of the utterance. Returns how much was heard of each message that it cut, the newest last. */
   silence(): Played[] {
-    const { newest, before, isSpeaking } = this;
-    if (!newest || !isSpeaking) return [];
+    const newest = this.#newest;
+    const previous = this.#previous;
+    if (!newest || !this.isSpeaking) return [];
     newest.isOver = true;
-    const heard = this.player.interrupt();
-    const { messageId } = newest;
-    const playedMs = Math.round(heard?.n === newest.n ? heard.ms : 0);
-    const earlier =
-      before && heard?.n === before.n
-        ? [{ messageId: before.messageId, playedMs: Math.round(heard.ms) }]
-        : [];
-    return [...earlier, { messageId, playedMs }];
+    const heard = this.#player.interrupt();
+    const heardMs = Math.round(heard?.ms ?? 0);
+    const played = [{ messageId: newest.messageId, playedMs: heard?.n === newest.n ? heardMs : 0 }];
+    if (previous && heard?.n === previous.n)
+      played.unshift({ messageId: previous.messageId, playedMs: heardMs });
+    return played;
   }
 
-  private begin(epoch: string): void {
-    if (this.epoch !== null && this.epoch !== epoch) {
-      this.base += EPOCH;
-      this.newest = null;
+  #startEpoch(epoch: string): void {
+    if (this.#epoch !== null && this.#epoch !== epoch) {
+      this.#base += EPOCH;
+      this.#newest = null;
     }
-    this.epoch = epoch;
+    this.#epoch = epoch;
   }
 
-  private announce(number: number, messageId: string): void {
-    if (this.newest?.number === number) return;
-    this.before = this.newest;
-    if (this.before && !this.before.isOver) this.player.end(this.before.n);
-    this.newest = { n: this.base + number, number, messageId, isOver: false };
+  #announce(number: number, messageId: string): void {
+    if (this.#newest?.number === number) return;
+    this.#previous = this.#newest;
+    if (this.#previous && !this.#previous.isOver) this.#player.end(this.#previous.n);
+    this.#newest = { n: this.#base + number, number, messageId, isOver: false };
   }
 
-  private play(number: number, sampleRate: number, pcm: Int16Array): void {
-    if (this.newest?.number !== number) return;
-    this.player.play({ n: this.newest.n, at: this.came, sampleRate, pcm });
-    this.came += pcm.length;
+  #play(number: number, sampleRate: number, bytes: Uint8Array): void {
+    if (this.#newest?.number !== number) return;
+    const pcm = pcm16Of(bytes);
+    this.#player.play({ n: this.#newest.n, at: this.#received, sampleRate, pcm });
+    this.#received += pcm.length;
   }
 
-  private finish(isInterrupted: boolean): boolean {
-    const { newest } = this;
-    if (!newest || newest.isOver || newest.messageId !== this.current) return false;
+  #finish(isInterrupted: boolean): boolean {
+    const newest = this.#newest;
+    if (!newest || newest.isOver || newest.messageId !== this.#current) return false;
     if (isInterrupted) return true;
     newest.isOver = true;
-    this.player.end(newest.n);
+    this.#player.end(newest.n);
     return false;
   }
 }

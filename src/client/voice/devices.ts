@@ -3,21 +3,21 @@ import { AudioPlayer } from '../audio/player.ts';
 import { AudioRecorder } from '../audio/recorder.ts';
 import type { VoiceOptions } from './voice-state.ts';
 
-/** How loud a voice is that fills a meter, of 32,767. */
+/** The loudness of a voice that fills a level meter, of 32,767. */
 const LOUD = 8000;
 
-/** What devices are made of. */
+/** What the devices report to. */
 export interface DevicesContext {
   options: VoiceOptions;
   /** Gets the sound of the microphone. */
   onSound: (pcm: Int16Array) => void;
-  /** The microphone went away by itself. */
+  /** The microphone was unplugged. */
   onLost: (error: AudioError) => void;
-  /** Something began to play or fell silent, or the browser lets the page be heard. */
+  /** The player started or stopped, or the browser allows it to play. */
   onPlayerChange: () => void;
 }
 
-/** The microphone and the loudspeaker of a voice, which may be exchanged while they are used, and the screen that stays on. */
+/** Owns the microphone and the loudspeaker of a voice, which may be switched while in use, and the lock that keeps the screen on. */
 export class Devices {
   readonly #context: DevicesContext;
   #recorder: AudioRecorder | null = null;
@@ -29,26 +29,26 @@ export class Devices {
     this.#context = context;
   }
 
-  /** The loudspeaker, if it was used already. */
+  /** The player; null before `openPlayer`. */
   get player(): AudioPlayer | null {
     return this.#player;
   }
 
-  /** Switches the microphone on. Fails with an `AudioError`. */
+  /** Switches the microphone on. Throws an `AudioError` when that fails. */
   async record(): Promise<void> {
     const recorder = this.#newRecorder();
     this.#recorder = recorder;
     await recorder.start();
   }
 
-  /** Switches the microphone off; what was said until then is passed on first. */
+  /** Switches the microphone off. Resolves when `onSound` has got the last sound. */
   async stopRecording(): Promise<void> {
     const recorder = this.#recorder;
     this.#recorder = null;
     await recorder?.stop();
   }
 
-  /** Takes another microphone, now if one is on. When that cannot be, the one before goes on. */
+  /** Uses another microphone, at once if one is on. When that fails, the previous one stays on. */
   async switchMicrophone(deviceId: string): Promise<void> {
     const { options } = this.#context;
     const { microphone } = options;
@@ -59,31 +59,27 @@ export class Devices {
     try {
       await next.start();
     } catch (error) {
-      if (microphone === undefined) delete options.microphone;
-      else options.microphone = microphone;
+      options.microphone = microphone;
       throw error;
     }
-    // Switched off, or exchanged again, meanwhile.
+    // The microphone was switched off, or switched again, meanwhile.
     if (before !== this.#recorder) return next.stop();
     this.#recorder = next;
     await before.stop();
   }
 
-  /** Takes another loudspeaker. */
+  /** Uses another loudspeaker. */
   async switchLoudspeaker(deviceId: string): Promise<void> {
     await this.#player?.setOutput(deviceId);
     this.#context.options.loudspeaker = deviceId;
   }
 
-  /** The loudspeaker, made when it is first wanted. */
+  /** The player, which is created on first use. */
   openPlayer(): AudioPlayer {
     if (this.#player) return this.#player;
     const { options, onPlayerChange } = this.#context;
     const { loudspeaker, workletUrls } = options;
-    const player = new AudioPlayer({
-      onPlaying: onPlayerChange,
-      ...(workletUrls?.player ? { workletUrl: workletUrls.player } : {}),
-    });
+    const player = new AudioPlayer({ onPlaying: onPlayerChange, workletUrl: workletUrls?.player });
     if (loudspeaker) void player.setOutput(loudspeaker).catch(() => undefined);
     this.#meter = new AnalyserNode(player.output.context, { fftSize: 512 });
     player.output.connect(this.#meter);
@@ -93,12 +89,12 @@ export class Devices {
     return player;
   }
 
-  /** Whether the browser waits for a click before it lets the loudspeaker be heard. */
+  /** Whether the browser waits for a click before it plays sound. */
   get isBlocked(): boolean {
     return this.#player?.isBlocked === true;
   }
 
-  /** How loud the loudspeaker is, from 0 to 1. */
+  /** The loudness of the player, from 0 to 1. */
   get level(): number {
     if (!this.#meter) return 0;
     const samples = new Float32Array(this.#meter.fftSize);
@@ -106,7 +102,7 @@ export class Devices {
     return levelOf(samples, 32_767);
   }
 
-  /** Keeps the screen on while somebody talks; a browser that cannot do that, or will not, is no reason not to. */
+  /** Keeps the screen on while the user talks, where the browser can and allows it. */
   stayAwake(isWanted: boolean): void {
     if (isWanted) {
       this.#wakeLock ??= navigator.wakeLock?.request('screen').catch(() => null) ?? Promise.resolve(null);
@@ -116,7 +112,7 @@ export class Devices {
     this.#wakeLock = null;
   }
 
-  /** Lets go of the loudspeaker. */
+  /** Releases the loudspeaker. */
   async dispose(): Promise<void> {
     const player = this.#player;
     this.#player = null;
@@ -125,7 +121,7 @@ export class Devices {
     await player?.close();
   }
 
-  /** A loudspeaker that was unplugged makes room for the one that the browser prefers. */
+  /** Uses the loudspeaker that the browser prefers when the chosen one is unplugged. */
   readonly #onDeviceChange = async (): Promise<void> => {
     const { options } = this.#context;
     const { loudspeaker } = options;
@@ -140,21 +136,21 @@ export class Devices {
     const { microphone, constraints, workletUrls } = options;
     const recorder = new AudioRecorder({
       onChunk: (pcm) => {
-        // The last of one that was switched off still counts; one that is exchanged is heard until the next one is on.
+        // Also the last sound of a recorder that is being stopped. During a switch, the previous one counts until the next is on.
         if (recorder === this.#recorder || this.#recorder === null) onSound(pcm);
       },
       onLost: (error) => {
         if (recorder === this.#recorder) onLost(error);
       },
-      ...(microphone ? { deviceId: microphone } : {}),
-      ...(constraints ? { constraints } : {}),
-      ...(workletUrls?.recorder ? { workletUrl: workletUrls.recorder } : {}),
+      deviceId: microphone,
+      constraints,
+      workletUrl: workletUrls?.recorder,
     });
     return recorder;
   }
 }
 
-/** How loud sound is, from 0 to 1, where `full` is the largest number that it is written with. */
+/** The loudness of sound, from 0 to 1. `full`: the factor to 16-bit samples. */
 export function levelOf(samples: Int16Array | Float32Array, full = 1): number {
   let sum = 0;
   for (const sample of samples) sum += sample * sample;

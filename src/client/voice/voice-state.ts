@@ -1,33 +1,33 @@
+import type { DetectSpeech } from '../../protocol/speech-detector.ts';
 import type { AudioError } from '../audio/audio-error.ts';
-import type { Connection } from '../connection.ts';
-import type { DetectSpeech } from './speech-detector.ts';
+import type { Connection } from '../link/index.ts';
 
-/** How a person speaks: while a key or button is held, or whenever they say something. */
+/** How the user speaks: while holding a key or button, or hands-free. */
 export type Speaking = 'hold' | 'hands-free';
 
-/** What the microphone is doing. */
+/** The state of the microphone. */
 export type Microphone =
   | { status: 'off'; error: AudioError | null }
   | { status: 'starting'; how: Speaking }
-  /** It is on, and nobody says anything. */
+  /** It is on, and the user is quiet. */
   | { status: 'listening'; how: Speaking }
-  /** The person is speaking, and is heard. */
+  /** The user speaks, and the sound is sent. */
   | { status: 'hearing'; how: Speaking }
-  /** It is on, and nothing of it is listened to. */
+  /** It is on, and its sound is ignored. */
   | { status: 'paused'; how: Speaking; why: 'muted' | 'hidden' };
 
-/** All there is to know of a voice. */
-export type VoiceState = Microphone & Hearing;
-
-/** What a voice is beside its microphone. */
-export interface Hearing {
+/** The state of a voice beside its microphone. */
+export interface Playback {
   /** Who speaks now. */
   speaker: 'person' | 'agent' | null;
-  /** Whether the person wants to hear the agent; what it says can be read as well. */
+  /** Whether the user turned the agent's sound off. */
   isSilent: boolean;
-  /** Whether the browser waits for a click before it lets the agent be heard. */
+  /** Whether the browser waits for a click before it plays the agent's sound. */
   isBlocked: boolean;
 }
+
+/** The state of a voice. */
+export type VoiceState = Microphone & Playback;
 
 /** What a voice needs of a transport. */
 export interface VoiceTransport {
@@ -35,17 +35,17 @@ export interface VoiceTransport {
   connect(chatId: string): void;
 }
 
-/** What a voice may be told. */
+/** Options of a voice. */
 export interface VoiceOptions {
-  /** Finds out when the person speaks; by loudness unless told otherwise. */
+  /** Detects when the user speaks. Default: `energyDetector()`. */
   detect?: DetectSpeech;
-  /** Wishes beyond mono sound without echo and noise. */
+  /** Constraints beyond mono sound with echo cancellation, noise suppression and gain control. */
   constraints?: MediaTrackConstraints;
-  /** Which microphone and which loudspeaker; else those that the browser prefers. */
-  microphone?: string;
-  loudspeaker?: string;
-  /** How sound goes up: in binary, or as text to servers that know none of the subprotocols. */
+  /** Device ids. Default: the devices that the browser prefers. */
+  microphone?: string | undefined;
+  loudspeaker?: string | undefined;
+  /** How sound is sent: in binary frames (default), or as text for servers without our subprotocols. */
   wire?: 'binary' | 'text';
-  /** Where the worklets of this package are served. */
+  /** The URLs of the audio worklets of this package. */
   workletUrls?: { recorder?: string | URL; player?: string | URL };
 }

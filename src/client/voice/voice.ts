@@ -1,163 +1,175 @@
-import { encodeFrame } from '../../protocol/codec.ts';
+import type { DetectSpeech } from '../../protocol/speech-detector.ts';
 import { AudioError } from '../audio/audio-error.ts';
-import type { ConnectionEvent } from '../incoming.ts';
-import type { Played } from '../played.ts';
+import type { Played } from '../link/index.ts';
+import { Listeners } from '../platform.ts';
 import { AgentSpeech } from './agent-speech.ts';
 import { Devices, levelOf } from './devices.ts';
-import { Line } from './line.ts';
-import { PersonSpeech } from './person-speech.ts';
-import { ShownState } from './shown-state.ts';
-import type { DetectSpeech } from './speech-detector.ts';
-import type { Speaking, VoiceOptions, VoiceState, VoiceTransport } from './voice-state.ts';
+import { UserSpeech } from './user-speech.ts';
+import { VoiceConnection } from './voice-connection.ts';
+import type {
+  Microphone,
+  Playback,
+  Speaking,
+  VoiceOptions,
+  VoiceState,
+  VoiceTransport,
+} from './voice-state.ts';
 
-/** Speaks with the agent over a transport: a microphone up, a loudspeaker down, and who may speak now. */
+/**
+ * Talks with the agent over a transport: it records the user, plays the agent, and interrupts the agent when the user speaks.
+ *
+ * @example
+ * const voice = new Voice();
+ * voice.attach(transport, 'chat-1');
+ * button.onclick = () => voice.start();
+ */
 export class Voice {
-  readonly #shown = new ShownState(() =>
-    this.#person.isHeard ? 'person' : this.#devices.player?.isPlaying ? 'agent' : null,
-  );
+  readonly #listeners = new Listeners<[]>();
   readonly #devices: Devices;
-  readonly #line: Line;
-  readonly #person: PersonSpeech;
+  readonly #connection: VoiceConnection;
+  readonly #user: UserSpeech;
   #agent: AgentSpeech | null = null;
+  #microphone: Microphone = { status: 'off', error: null };
+  #playback: Playback = { speaker: null, isSilent: false, isBlocked: false };
+  #state: VoiceState = { ...this.#microphone, ...this.#playback };
+  /** Whether the user holds the key or button. */
   #isHeld = false;
   #isMuted = false;
   #loudness = 0;
-  /** Counts starts and stops: what an older one still does is not wanted any more. */
+  /** Counts starts and stops: an older one that still runs has no effect. */
   #attempt = 0;
 
   constructor(options: VoiceOptions = {}) {
     this.#devices = new Devices({
       options,
-      onSound: (pcm) => this.#take(pcm),
+      onSound: (pcm) => this.#receiveSound(pcm),
       onLost: (error) => this.#fail(error),
-      // Until it was tried, a loudspeaker that is not heard yet is no news.
-      onPlayerChange: () =>
-        this.#shown.tell({ isBlocked: this.#shown.state.isBlocked && this.#devices.isBlocked }),
+      // A player is blocked from the start: that counts only after an attempt to play.
+      onPlayerChange: () => this.#update({ isBlocked: this.#playback.isBlocked && this.#devices.isBlocked }),
     });
-    this.#person = new PersonSpeech(
+    this.#user = new UserSpeech(
       options,
       (isSpeech) => {
         if (this.#isHeld || this.#isPaused) return;
-        if (isSpeech) this.#talk();
-        else this.#quiet();
+        if (isSpeech) this.#startTalking();
+        else this.#stopTalking();
       },
-      () => this.#shown.tell(),
+      () => this.#update(),
     );
-    this.#line = new Line({
-      soundEnd: {
-        place: (query) => {
-          const place = this.#agent?.place();
-          if (place) query.set('sound', place);
-        },
+    this.#connection = new VoiceConnection({
+      player: {
+        position: () => this.#agent?.position ?? null,
         silence: () => {
-          const heard = this.#agent?.silence() ?? [];
-          // Whoever stops the agent means what is being said now, of whichever message.
-          const last = heard.pop();
-          this.#say(heard);
+          const played = this.#agent?.silence() ?? [];
+          // An interrupt is about the sound that is playing, of whichever message.
+          const last = played.pop();
+          this.#reportPlayed(played);
           return last && { playedMs: last.playedMs };
         },
       },
-      hear: (event) => this.#hear(event),
-      onConnection: (connection) => this.#person.connect(connection),
-      onFloorLost: () => {
+      receive: (event) => {
+        if (this.#agent?.receive(event)) this.#interrupt();
+      },
+      onConnection: (connection) => this.#user.connect(connection),
+      onInactive: () => {
         this.#agent?.silence();
-        if (this.#shown.how) this.#fail(new AudioError('elsewhere'));
+        if (this.#how) this.#fail(new AudioError('elsewhere'));
       },
     });
   }
 
   get state(): VoiceState {
-    return this.#shown.state;
+    return this.#state;
   }
 
-  /** Calls the listener whenever the state changes; the returned function ends that. */
-  readonly subscribe = (listener: () => void): (() => void) => this.#shown.subscribe(listener);
+  /** Calls the listener whenever the state changes. The returned function unsubscribes. */
+  readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
-  /** How loud whoever speaks is, from 0 to 1, for a meter. It changes all the time. */
+  /** The loudness of the current speaker, from 0 to 1, for a meter. It changes all the time, without a call of the listeners. */
   get level(): number {
-    const isAgent = this.#devices.player?.isPlaying === true && !this.#person.isTalking;
+    const isAgent = this.#devices.player?.isPlaying === true && !this.#user.isTalking;
     return isAgent ? this.#devices.level : this.#loudness;
   }
 
-  /** Speaks over this transport from now on; null for none, which switches everything off. */
+  /** Uses a transport from now on. Null for none, which switches everything off. */
   attach(transport: VoiceTransport | null, chatId = ''): void {
-    if (this.#line.attach(transport, chatId) && !transport) this.#fail(null);
+    if (this.#connection.attach(transport, chatId) && !transport) this.#fail(null);
   }
 
   /**
-   * Switches the microphone on and listens until `stop`: the person is heard whenever they speak. While something is held, it was
-   * a tap that asks for this: the microphone stays on, and nothing was said.
+   * Switches the microphone on, hands-free, until `stop`. While the user holds the button, this means that the hold was a tap: the
+   * microphone stays on, and nothing of the hold is sent.
    */
   readonly start = async (): Promise<void> => {
-    const microphone = this.#shown.microphone;
+    const microphone = this.#microphone;
     if (microphone.status === 'off') return this.#open('hands-free');
     if (microphone.how === 'hands-free') return;
     this.#isHeld = false;
-    this.#person.cancel();
-    this.#shown.become({ ...microphone, how: 'hands-free' });
-    if (microphone.status !== 'starting') this.#person.detect();
+    this.#user.cancel();
+    this.#setMicrophone({ ...microphone, how: 'hands-free' });
+    if (microphone.status !== 'starting') this.#user.startDetector();
     this.#settle();
   };
 
-  /** Switches the microphone off. What the agent is saying goes on. */
+  /** Switches the microphone off. The agent's sound plays on. */
   readonly stop = (): Promise<void> => this.#close(null);
 
-  /** The person holds the key or button: they are heard until `release`. */
+  /** The user holds the key or button: their sound is sent until `release`. */
   readonly press = async (): Promise<void> => {
     if (this.#isHeld) return;
     this.#isHeld = true;
     this.#interrupt();
-    const { status } = this.#shown.microphone;
+    const { status } = this.#microphone;
     if (status === 'off') await this.#open('hold');
-    else if (status === 'listening') this.#talk();
+    else if (status === 'listening') this.#startTalking();
   };
 
   readonly release = async (): Promise<void> => {
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    if (this.#shown.how === 'hold') await this.#close(null);
-    else this.#quiet();
+    if (this.#how === 'hold') await this.#close(null);
+    else this.#stopTalking();
   };
 
-  /** Stops listening without hanging up. */
+  /** Ignores the microphone without switching it off. */
   readonly mute = (isMuted: boolean): void => {
     this.#isMuted = isMuted;
     this.#settle();
   };
 
-  /** Whether the agent is heard. What it says can be read in any case. */
+  /** Turns the agent's sound off or on. */
   readonly silence = (isSilent: boolean): void => {
     const { player } = this.#devices;
     if (player) player.muted = isSilent;
-    this.#shown.tell({ isSilent });
+    this.#update({ isSilent });
     if (!isSilent) void this.listen();
   };
 
-  /** Makes the agent heard, also before the microphone was used; best called in a click. */
+  /** Plays the agent's sound, also before the microphone was used. Call it in a click. */
   readonly listen = async (): Promise<void> => {
     try {
       await this.#openAgent();
     } catch (cause) {
       this.#fail(AudioError.from(cause));
     }
-    this.#shown.tell({ isBlocked: this.#devices.isBlocked });
+    this.#update({ isBlocked: this.#devices.isBlocked });
   };
 
-  /** The person has read what went wrong. */
+  /** Removes the error from the state. */
   readonly dismiss = (): void => {
-    if (this.#shown.microphone.status === 'off') this.#shown.become({ status: 'off', error: null });
+    if (this.#microphone.status === 'off') this.#setMicrophone({ status: 'off', error: null });
   };
 
-  /** Takes another microphone, now if one is on. Fails with an `AudioError`, and then the one before goes on. */
+  /** Uses another microphone, at once if one is on. Throws an `AudioError` when that fails; then the previous one stays on. */
   readonly switchMicrophone = (deviceId: string): Promise<void> => this.#devices.switchMicrophone(deviceId);
 
-  /** Takes another loudspeaker. Fails with an `AudioError`, and then the one before goes on. */
+  /** Uses another loudspeaker. Throws an `AudioError` when that fails; then the previous one is used. */
   readonly switchLoudspeaker = (deviceId: string): Promise<void> => this.#devices.switchLoudspeaker(deviceId);
 
-  /** Finds speech in another way, now if somebody listens. */
-  readonly detectWith = (detect: DetectSpeech): void => this.#person.detectWith(detect);
+  /** Uses another speech detector; at once, unless the user is speaking. */
+  readonly detectWith = (detect: DetectSpeech): void => this.#user.detectWith(detect);
 
-  /** Switches everything off and lets go of the loudspeaker. */
+  /** Switches everything off and releases the devices. */
   readonly dispose = async (): Promise<void> => {
     await this.#close(null);
     this.#agent = null;
@@ -165,120 +177,130 @@ export class Voice {
   };
 
   async #open(how: Speaking): Promise<void> {
-    if (this.#shown.microphone.status !== 'off') return;
+    if (this.#microphone.status !== 'off') return;
     const attempt = ++this.#attempt;
-    this.#shown.become({ status: 'starting', how });
+    this.#setMicrophone({ status: 'starting', how });
     try {
-      // In the click, since browsers let no page make noise before.
+      // In the click, since browsers let no page play sound before.
       const isAudible = this.#openAgent();
-      // It fails with the rest, whichever is first.
+      // Awaited below; until then its failure is no unhandled rejection.
       isAudible.catch(() => undefined);
-      await this.#line.connected();
+      await this.#connection.connected();
       if (attempt !== this.#attempt) return;
       await Promise.all([this.#devices.record(), isAudible]);
       if (attempt !== this.#attempt) return;
-      // It may have been a tap, meanwhile.
-      const now = this.#shown.how ?? how;
-      if (now === 'hands-free') this.#person.detect();
+      // `start()` may have made a tap of the hold meanwhile.
+      const now = this.#how ?? how;
+      if (now === 'hands-free') this.#user.startDetector();
       document.addEventListener('visibilitychange', this.#settle);
-      this.#shown.become({ status: 'listening', how: now });
-      this.#shown.tell({ isBlocked: this.#devices.isBlocked });
-      if (this.#isHeld) this.#talk();
+      this.#setMicrophone({ status: 'listening', how: now });
+      this.#update({ isBlocked: this.#devices.isBlocked });
+      if (this.#isHeld) this.#startTalking();
       this.#settle();
     } catch (cause) {
-      // Whoever lets go to answer the browser's question wants to know what came of it.
-      if (attempt === this.#attempt || this.#shown.microphone.status === 'off')
-        this.#fail(AudioError.from(cause));
+      // Also after a release: the user may have released the button to answer the browser's permission question.
+      if (attempt === this.#attempt || !this.#how) this.#fail(AudioError.from(cause));
     }
   }
 
-  /** Switches the microphone off; what was said until then is passed on first. */
+  /** Switches the microphone off, after the last sound has been sent. */
   async #close(error: AudioError | null): Promise<void> {
-    if (this.#shown.microphone.status === 'off') return;
+    if (this.#microphone.status === 'off') return;
     const attempt = ++this.#attempt;
     await this.#devices.stopRecording();
     if (attempt !== this.#attempt) return;
     this.#isMuted = false;
-    this.#quiet();
-    this.#person.close();
+    this.#stopTalking();
+    this.#user.close();
     this.#loudness = 0;
     document.removeEventListener('visibilitychange', this.#settle);
     this.#devices.stayAwake(false);
-    this.#shown.become({ status: 'off', error });
-    // Pressed again meanwhile.
+    this.#setMicrophone({ status: 'off', error });
+    // The user pressed again meanwhile.
     if (this.#isHeld) await this.#open('hold');
   }
 
   #fail(error: AudioError | null): void {
     this.#isHeld = false;
-    if (this.#shown.microphone.status === 'off') this.#shown.become({ status: 'off', error });
+    if (this.#microphone.status === 'off') this.#setMicrophone({ status: 'off', error });
     else void this.#close(error);
   }
 
-  /** Has the agent heard. */
   #openAgent(): Promise<void> {
     const player = this.#devices.openPlayer();
-    player.muted = this.#shown.state.isSilent;
+    player.muted = this.#playback.isSilent;
     this.#agent ??= new AgentSpeech(player);
     return player.start();
   }
 
-  #take(pcm: Int16Array): void {
+  #receiveSound(pcm: Int16Array): void {
     if (this.#isPaused) return;
     this.#loudness = levelOf(pcm);
-    this.#person.push(pcm);
+    this.#user.push(pcm);
   }
 
-  /** The person speaks: whoever else does falls silent. */
-  #talk(): void {
-    if (this.#person.isTalking) return;
+  #startTalking(): void {
+    if (this.#user.isTalking) return;
     this.#interrupt();
-    this.#person.begin(this.#shown.how === 'hold');
+    this.#user.start(this.#how === 'hold');
     this.#settle();
   }
 
-  #quiet(): void {
-    if (!this.#person.isTalking) return;
-    this.#person.end();
+  #stopTalking(): void {
+    if (!this.#user.isTalking) return;
+    this.#user.end();
     this.#settle();
   }
 
-  /** The person speaks: silence, and the server is told how much was heard. */
+  /** Silences the agent, and reports how much of it was heard. */
   #interrupt(): void {
-    this.#say(this.#agent?.silence() ?? []);
+    this.#reportPlayed(this.#agent?.silence() ?? []);
   }
 
-  /** Says how much was heard, and stops nothing by it: calls that wait go on waiting, since only a card decides. */
-  #say(heard: Played[]): void {
+  /** Reports how much of messages was heard. This stops neither the agent nor its calls: only a decision answers an approval request. */
+  #reportPlayed(heard: Played[]): void {
     for (const played of heard) {
       const requestId = crypto.randomUUID();
-      const text = encodeFrame('interrupt', { ...played, reason: 'speech', requestId });
-      this.#line.connection?.post({ requestId, text });
+      const data = { ...played, reason: 'speech', requestId };
+      this.#connection.connection?.post({ requestId, frame: { type: 'interrupt', data } });
     }
   }
 
-  #hear(event: ConnectionEvent): void {
-    if (this.#agent?.hear(event)) this.#interrupt();
+  /** How the microphone was switched on; null while it is off. */
+  get #how(): Speaking | null {
+    return this.#microphone.status === 'off' ? null : this.#microphone.how;
   }
 
   get #isPaused(): boolean {
     return this.#isMuted || document.hidden;
   }
 
-  /** Brings the state in line with what is: muted, hidden, listening or hearing. */
+  /** Sets the state of a microphone that is on: muted, hidden, listening or hearing. */
   readonly #settle = (): void => {
-    const microphone = this.#shown.microphone;
-    if (microphone.status === 'off' || microphone.status === 'starting') return this.#shown.tell();
+    const microphone = this.#microphone;
+    if (microphone.status === 'off' || microphone.status === 'starting') return this.#update();
     const { how } = microphone;
     this.#devices.stayAwake(!this.#isPaused);
     if (this.#isPaused) {
-      this.#person.forget();
+      this.#user.forget();
       this.#loudness = 0;
-      this.#shown.become({ status: 'paused', how, why: this.#isMuted ? 'muted' : 'hidden' });
-      // What was said until then counts.
-      this.#quiet();
+      this.#setMicrophone({ status: 'paused', how, why: this.#isMuted ? 'muted' : 'hidden' });
+      // The speech up to here is sent.
+      this.#stopTalking();
     } else {
-      this.#shown.become({ status: this.#person.isTalking ? 'hearing' : 'listening', how });
+      this.#setMicrophone({ status: this.#user.isTalking ? 'hearing' : 'listening', how });
     }
   };
+
+  #setMicrophone(microphone: Microphone): void {
+    this.#microphone = microphone;
+    this.#update();
+  }
+
+  #update(change: Partial<Playback> = {}): void {
+    const speaker = this.#user.isSending ? 'person' : this.#devices.player?.isPlaying ? 'agent' : null;
+    this.#playback = { ...this.#playback, ...change, speaker };
+    this.#state = { ...this.#microphone, ...this.#playback };
+    this.#listeners.notify();
+  }
 }

@@ -1,11 +1,11 @@
+import { describe, expect, test } from 'vitest';
 import {
   convertFloat32ToPCM16,
   convertPCM16ToFloat32,
   encodeWav,
   pcm16Of,
-  Resampler,
-} from 'duologue/client/audio';
-import { describe, expect, test } from 'vitest';
+} from '../../../src/client/audio/pcm.ts';
+import { Resampler } from '../../../src/client/audio/pcm-recorder-processor.ts';
 
 const sine = (hertz: number, rate: number, seconds = 0.2) =>
   Float32Array.from({ length: rate * seconds }, (_, i) => 0.8 * Math.sin((2 * Math.PI * hertz * i) / rate));

@@ -1,4 +1,4 @@
-import type { Timers } from '../../../src/client/timers.ts';
+import type { Timers } from '../../../src/client/platform.ts';
 
 /** Time that only moves when a test says so. */
 export class FakeTimers implements Timers {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { vi } from 'vitest';
-import { pendingApprovals } from '../../../src/react/approvals.ts';
-import type { Mode } from '../../../src/react/mode.ts';
+import { type Mode, pendingApprovals } from '../../../src/react/index.ts';
 import { serve } from '../../../src/server/adapters/node.ts';
 import type { Duologue } from '../../../src/server/index.ts';
 import { fourTools } from '../../support/demo-tools.ts';

@@ -1,7 +1,6 @@
 import { expect, vi } from 'vitest';
 import type { Message } from '../../../src/protocol/index.ts';
-import { pendingApprovals } from '../../../src/react/approvals.ts';
-import type { Mode } from '../../../src/react/mode.ts';
+import { type Mode, pendingApprovals } from '../../../src/react/index.ts';
 import { serve } from '../../../src/server/adapters/node.ts';
 import { brief } from '../../client/support/chat.ts';
 import { executorsOf, type Scenario, scenarios } from '../../contract/support/scenarios.ts';

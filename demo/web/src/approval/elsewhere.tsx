@@ -1,4 +1,4 @@
-import type { ToldData } from 'duologue/react';
+import type { TransientData } from 'duologue/react';
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react';
 
 /** Where calls were decided: on this page, or on another that shows the same conversation. */
@@ -12,13 +12,13 @@ export interface Whereabouts {
 const Context = createContext<Whereabouts>({ elsewhere: new Set(), note: () => undefined });
 
 /** Keeps what the server says of decisions. One that counts, and that the person did not make here, was made elsewhere. */
-export function useWhereabouts(): Whereabouts & { hear: (data: ToldData) => void } {
+export function useWhereabouts(): Whereabouts & { hear: (data: TransientData) => void } {
   const [elsewhere, setElsewhere] = useState<ReadonlySet<string>>(new Set());
   const here = useRef(new Map<string, boolean>());
   const note = useCallback((toolCallId: string, isApproved: boolean) => {
     here.current.set(toolCallId, isApproved);
   }, []);
-  const hear = useCallback((data: ToldData) => {
+  const hear = useCallback((data: TransientData) => {
     if (data.type !== 'data-decided') return;
     const { toolCallId, approved } = data.data;
     if (here.current.get(toolCallId) !== approved) setElsewhere((all) => new Set([...all, toolCallId]));

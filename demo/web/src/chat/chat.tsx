@@ -1,6 +1,6 @@
 import type { Executors } from 'duologue/client';
 import type { Message } from 'duologue/protocol';
-import { type Mode, type ToldData, useDuologue } from 'duologue/react';
+import { type Mode, type TransientData, useDuologue } from 'duologue/react';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { Header } from '../app/header.tsx';
 import { useWhereabouts, WhereaboutsProvider } from '../approval/elsewhere.tsx';
@@ -79,7 +79,7 @@ export function Chat({
   const { hear: wait } = waiting;
   const { hear: place } = whereabouts;
   const hear = useCallback(
-    (data: ToldData) => {
+    (data: TransientData) => {
       note(data);
       wait(data);
       // Nobody presses the buttons of a replay: who decided on the recorded page is not known.
@@ -99,7 +99,7 @@ export function Chat({
   });
   const duologue = useDuologue(options);
   useWireChat(duologue);
-  const { messages, status, connection, approvals, session, error, clearError, floor } = duologue;
+  const { messages, status, connection, approvals, session, error, clearError, active } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
   useWhenSaid(messages, isBusy, waiting.clear);
   // A recording tells everything itself, when it is its time.
@@ -241,7 +241,7 @@ export function Chat({
           connection={shownConnection}
           isAnswering={messages.at(-1)?.role === 'assistant' && isBusy}
           onReconnect={shownConnection === connection ? () => void duologue.reconnect() : null}
-          onTake={floor.isHere || floor.isFree || replay ? null : floor.take}
+          onTake={active.isHere || active.isFree || replay ? null : active.claim}
         />
         <Queued queue={waitingDrafts} why={held} onSendNow={canInterrupt || isFailure ? sendNow : null}>
           {held === 'approval' ? <CancelWarning onSend={() => queue[0] && insist(queue[0].id)} /> : null}

@@ -1,4 +1,4 @@
-import type { ToldData } from 'duologue/react';
+import type { TransientData } from 'duologue/react';
 import { useCallback, useState } from 'react';
 
 /** Something that went wrong beside the answers. */
@@ -22,13 +22,13 @@ const ELSEWHERE = [
 /** Keeps what the server says went wrong, until it is dismissed. */
 export function useNotices(): {
   list: readonly Notice[];
-  hear: (data: ToldData) => void;
+  hear: (data: TransientData) => void;
   dismiss: (id: string) => void;
   /** The conversation shows this error itself: nobody needs to read it twice. */
   settle: (error: Error) => void;
 } {
   const [list, setList] = useState<readonly Notice[]>([]);
-  const hear = useCallback((data: ToldData) => {
+  const hear = useCallback((data: TransientData) => {
     if (data.type !== 'data-error' || ELSEWHERE.includes(data.data.code)) return;
     const { code, message } = data.data;
     const error = Object.assign(new Error(message), { code });

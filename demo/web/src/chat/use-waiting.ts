@@ -1,15 +1,15 @@
 import type { DataParts, Message } from 'duologue/protocol';
-import type { ToldData } from 'duologue/react';
+import type { TransientData } from 'duologue/react';
 import { useCallback, useEffect, useState } from 'react';
 
 /** Keeps why the model is waited for. */
 export function useWaiting(): {
   reason: DataParts['waiting']['reason'] | null;
-  hear: (data: ToldData) => void;
+  hear: (data: TransientData) => void;
   clear: () => void;
 } {
   const [reason, setReason] = useState<DataParts['waiting']['reason'] | null>(null);
-  const hear = useCallback((data: ToldData) => {
+  const hear = useCallback((data: TransientData) => {
     if (data.type === 'data-waiting') setReason(data.data.reason);
   }, []);
   const clear = useCallback(() => setReason(null), []);

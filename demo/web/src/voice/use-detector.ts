@@ -1,4 +1,4 @@
-import { type DetectSpeech, energyGate } from 'duologue/client/voice';
+import { type DetectSpeech, energyDetector } from 'duologue/client/voice';
 import { useEffect, useState } from 'react';
 import { DEGREES, type Sensitivity } from './sensitivity.ts';
 import type { loadSilero } from './silero.ts';
@@ -34,7 +34,7 @@ export function useDetector(
   }, [isWanted, silero, prepare]);
   useEffect(() => {
     const degree = DEGREES[sensitivity];
-    use(silero ? silero(degree) : energyGate({ sensitivity: degree }));
+    use(silero ? silero(degree) : energyDetector({ sensitivity: degree }));
   }, [use, silero, sensitivity]);
   if (failure !== null) return { status: 'failed', message: failure };
   return now.status === 'ready' && !silero ? { status: 'unknown' } : now;

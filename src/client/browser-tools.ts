@@ -1,0 +1,216 @@
+import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
+import { toolNameOf } from '../protocol/tool-call.ts';
+import type { ExecutorResult, ToolRunner } from './executors.ts';
+import type { LinkKind, RequestExtras } from './link/index.ts';
+import type { Requests } from './requests.ts';
+import { factsOf, settledCall, type ToolCalls, type ToolPart, type TrackedCall } from './tool-calls.ts';
+
+/**
+ * The answers of a page to the calls that wait for it. It runs the browser tools that are for this page, and sends their outputs and the
+ * decisions of the user: one by one at once, or, over a link that batches answers, those of a message in one request.
+ *
+ * Over a link that can be active, the active connection runs browser tools. Over other links, the page that asked for a message, or that
+ * answered a call, does.
+ */
+export class BrowserTools {
+  readonly #kind: LinkKind;
+  readonly #calls: ToolCalls;
+  readonly #requests: Requests;
+  readonly #runner: ToolRunner;
+  /** The connection of this page; null before the first one. */
+  #connectionId: string | null = null;
+  /** The active connection; null when there is none, undefined when the server does not say. */
+  #activeId: string | null | undefined;
+  /** The messages that this page asked for, or answered calls of, and the calls that it answered. */
+  readonly #own = new Set<string>();
+  /** Calls that were due when this page became active: the page that was active before runs them. */
+  readonly #elsewhere = new Set<string>();
+  #isTurnOver = true;
+  /** The message that chunks belong to. */
+  #messageId: string | undefined;
+  /** Messages that ended with an error. */
+  readonly #failed = new Set<string | undefined>();
+  /** The calls of the newest message that got their outcome. */
+  readonly #settled = new Set<string>();
+  #hasWarned = false;
+
+  constructor(kind: LinkKind, calls: ToolCalls, requests: Requests, runner: ToolRunner) {
+    this.#kind = kind;
+    this.#calls = calls;
+    this.#requests = requests;
+    this.#runner = runner;
+  }
+
+  /** Whether this page is the active one: it runs the browser tools. */
+  get isActive(): boolean {
+    const active = this.#activeId;
+    // A server that names no active connection has one connection a session; a link that cannot be active does not need to be.
+    return (
+      active === undefined || active === this.#connectionId || (active === null && !this.#kind.canBeActive)
+    );
+  }
+
+  /** A new link has its session. */
+  startSession({ running, floor, connectionId }: SessionInfo): void {
+    this.#isTurnOver = running === null;
+    // A page that was reloaded runs the browser tools of the message that it may have asked for.
+    if (running !== null && this.#connectionId === null) this.#own.add(running);
+    this.#setActive(floor, connectionId);
+  }
+
+  /** Another connection became the active one, or this one did; null: none is. */
+  setActive(connectionId: string | null): void {
+    this.#setActive(connectionId, this.#connectionId);
+  }
+
+  /** The server accepted a request of this page, which that message will answer. */
+  expect(messageId: string): void {
+    this.#own.add(messageId);
+    // Over HTTP, chunks of the answer may arrive before the acceptance, and calls in it may have their outcome.
+    for (const id of this.#settled) this.#settle(id, false);
+  }
+
+  /** Observes a chunk, after the tool calls have. */
+  observe(chunk: Chunk, isReplay: boolean): void {
+    if (chunk.type === 'start') {
+      this.#isTurnOver = false;
+      this.#messageId = chunk.messageId;
+      this.#failed.delete(chunk.messageId);
+      this.#settled.clear();
+    } else if (chunk.type === 'error') this.#failed.add(this.#messageId);
+    const settled = settledCall(chunk);
+    if (settled === null) return;
+    this.#settle(settled, isReplay);
+    if (!isReplay) this.#settled.add(settled);
+  }
+
+  endTurn(): void {
+    this.#isTurnOver = true;
+  }
+
+  /** Runs the browser tools that are due: announced, approved where they ask, without an output, and for this page. */
+  runDue(): void {
+    const due = this.#calls.open().filter((call) => this.#isDue(call));
+    if (due.length === 0) return;
+    if (this.#kind.batchesAnswers) return void this.#sendOutputs(due);
+    for (const call of due) {
+      void this.#runner.run(call).then((result) => result && this.answer(call.id, asPart(result)));
+    }
+  }
+
+  /** Sends one answer, also while a response is read. */
+  answer(toolCallId: string, answer: Omit<ToolPart, 'type' | 'toolCallId'>): void {
+    const call = this.#calls.get(toolCallId);
+    const part = { type: `tool-${call?.toolName}`, toolCallId, ...answer };
+    this.#calls.markSent([part]);
+    if (call) this.claim(call.messageId, [part]);
+    if (!this.#kind.batchesAnswers) return this.#requests.sendResult(part);
+    void this.#withOutput(part).then((whole) => this.#send(call?.messageId, [whole], {}));
+  }
+
+  /** Sends the answers in a message. `isWanted` says, when they are complete, whether the page still waits for the response. */
+  async send(
+    messageId: string,
+    answers: ToolPart[],
+    options: { response: number | undefined; extras: RequestExtras },
+    isWanted: () => boolean,
+  ): Promise<void> {
+    this.#warnOf(answers);
+    if (!this.#kind.batchesAnswers) return this.#send(messageId, answers, options);
+    const parts = await Promise.all(answers.map((part) => this.#withOutput(part)));
+    if (isWanted()) this.#send(messageId, parts, options);
+  }
+
+  /** This page answers calls of a message: their browser tools run here. */
+  claim(messageId: string, answers: readonly ToolPart[]): void {
+    this.#own.add(messageId);
+    for (const { toolCallId } of answers) this.#own.add(toolCallId);
+  }
+
+  /** Aborts the browser tools that run. */
+  cancelAll(): void {
+    this.#runner.cancelAll();
+  }
+
+  #setActive(activeId: string | null | undefined, connectionId: string | null): void {
+    const before = this.#activeId;
+    // A page that became active leaves the calls that are due to the page that was active before, unless that one has left.
+    if (before && before !== activeId && activeId === this.#connectionId) {
+      const due = this.#calls.open().filter((call) => this.#calls.isDue(call));
+      for (const { id, confirmation = id } of due) if (!this.#own.has(confirmation)) this.#elsewhere.add(id);
+    }
+    this.#activeId = activeId;
+    this.#connectionId = connectionId;
+  }
+
+  #isDue(call: TrackedCall): boolean {
+    const isNew = !this.#runner.hasStarted(call.id) && !call.optimistic;
+    // Outputs that share a request wait for the end of the turn; none are sent after an error.
+    const isTime = !this.#kind.batchesAnswers || (this.#isTurnOver && !this.#failed.has(call.messageId));
+    return isNew && isTime && this.#calls.isDue(call) && this.#isForThisPage(call);
+  }
+
+  /** A call that asks runs on the page where the user approved it. */
+  #isForThisPage({ id, asks, messageId, confirmation = id }: TrackedCall): boolean {
+    const isOwn = this.#kind.canBeActive || this.#own.has(asks ? confirmation : messageId);
+    return isOwn && this.isActive && !this.#elsewhere.has(id);
+  }
+
+  #settle(toolCallId: string, isReplay: boolean): void {
+    const call = this.#calls.get(toolCallId);
+    if (!call?.optimistic) return this.#runner.cancel(toolCallId);
+    // The server continued with an output of its own; the browser only acts.
+    if (!isReplay && this.#isForThisPage(call)) void this.#runner.run(call);
+  }
+
+  /** Runs the browser tool that a decision approves, and adds its output to the decision. */
+  async #withOutput(part: ToolPart): Promise<ToolPart> {
+    const call = this.#calls.get(part.toolCallId);
+    if (!isApproval(part) || call?.runsOn !== 'client') return part;
+    const result = await this.#runner.run(call);
+    return result ? { ...part, ...asPart(result) } : part;
+  }
+
+  async #sendOutputs(due: TrackedCall[]): Promise<void> {
+    const results = await Promise.all(due.map((call) => this.#runner.run(call)));
+    const answers = due.flatMap(({ id: toolCallId, toolName, input }, index): ToolPart[] => {
+      const result = results[index];
+      return result ? [{ type: `tool-${toolName}`, toolCallId, input, ...asPart(result) }] : [];
+    });
+    if (answers.length > 0) this.#send(due[0]?.messageId, answers, {});
+  }
+
+  #send(
+    messageId: string | undefined,
+    answers: ToolPart[],
+    options: Parameters<Requests['sendAnswers']>[2],
+  ): void {
+    this.#calls.markSent(answers);
+    this.#requests.sendAnswers(messageId, answers, options);
+  }
+
+  /** Warns once when the approval of a browser tool is sent alone and nothing will send its output. */
+  #warnOf(answers: readonly ToolPart[]): void {
+    const alone = answers.find(
+      (part) =>
+        isApproval(part) &&
+        factsOf(part.toolMetadata).runsOn === 'client' &&
+        !this.#calls.runs(String(toolNameOf(part))),
+    );
+    if (!alone || this.#hasWarned) return;
+    this.#hasWarned = true;
+    const name = toolNameOf(alone);
+    console.warn(
+      `duologue: nothing sends the output of "${name}": use an executor or resumeWhen(transport).`,
+    );
+  }
+}
+
+function isApproval({ state, approval }: ToolPart): boolean {
+  return state === 'approval-responded' && approval?.approved === true;
+}
+
+/** The outcome of a browser tool as a part shows it. */
+function asPart(result: ExecutorResult): ExecutorResult & Pick<ToolPart, 'state'> {
+  return { state: 'output' in result ? 'output-available' : 'output-error', ...result };
+}

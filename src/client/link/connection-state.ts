@@ -1,0 +1,38 @@
+import { ERRORS, ProtocolError } from '../../protocol/errors.ts';
+
+/** The state of a connection. `retryAt` is in milliseconds since 1970. */
+export type ConnectionState =
+  /** Not connected, and not trying. */
+  | { status: 'idle' }
+  | { status: 'connecting'; attempt: number }
+  | { status: 'live'; sessionId: string; connectionId: string }
+  | { status: 'reconnecting'; attempt: number; retryAt: number }
+  | { status: 'offline'; attempt: number; retryAt: number }
+  /** The user continued the conversation in another window. `connect()` continues it here. */
+  | { status: 'taken-over' }
+  | { status: 'closed'; code: number; reason: string };
+
+/** Errors after which a retry would be rejected again, with a text for a server that gives none. */
+const FINAL = {
+  unauthorized: 'You are not signed in.',
+  forbidden: 'This page may not use the server.',
+  not_found: 'This conversation was deleted.',
+  upgrade_required: 'The server takes no WebSocket connections.',
+};
+
+/** The final error that a close code stands for; undefined when a retry may succeed. */
+export function finalErrorOf(closeCode: number): keyof typeof FINAL | undefined {
+  return (Object.keys(FINAL) as (keyof typeof FINAL)[]).find((code) => ERRORS[code].close === closeCode);
+}
+
+/** Why a connection in this state does not reconnect by itself; null when it may. */
+export function endOf(state: ConnectionState): Error | null {
+  if (state.status === 'taken-over') {
+    return new ProtocolError('taken_over', 'This conversation goes on in another window.');
+  }
+  if (state.status !== 'closed') return null;
+  const code = finalErrorOf(state.code);
+  // The AI SDK resumes a response after a TypeError that names the network.
+  if (!code) return new TypeError('The network connection was closed.');
+  return new ProtocolError(code, state.reason || FINAL[code]);
+}

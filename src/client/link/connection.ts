@@ -1,0 +1,368 @@
+import type { Chunk, SessionInfo } from '../../protocol/chunks.ts';
+import { ERRORS, type ProtocolError } from '../../protocol/errors.ts';
+import { browserNetwork, Listeners, type Network, systemTimers, type Timers } from '../platform.ts';
+import { type ConnectionState, endOf, finalErrorOf } from './connection-state.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { type Link, type LinkKind, LOST, type OutgoingFrame, type ReceivedChunk } from './link.ts';
+import { Outbox, type OutgoingRequest } from './outbox.ts';
+import { type ConnectionEvent, StreamPosition } from './position.ts';
+
+/** How much sound of a message the user heard before it was interrupted. Without `messageId`: of the message that is playing. */
+export interface Played {
+  messageId?: string;
+  playedMs: number;
+}
+
+/** Plays the agent's sound that arrives over a connection. A voice registers one with `connection.player`. */
+export interface SoundPlayer {
+  /** The sound that has arrived, for the server to continue after: number of the utterance, `-`, samples of it. Null: none. */
+  position(): string | null;
+  /** Stops playing at once. Returns how much of the current message was heard; undefined when nothing was playing. */
+  silence(): Played | undefined;
+}
+
+/** Options of a connection. */
+export interface ConnectionOptions {
+  timers?: Timers | undefined;
+  network?: Network | undefined;
+  /** Milliseconds between two pings while no answer is expected. */
+  heartbeatMs?: number | undefined;
+}
+
+/** Longer than a node waits for the lease of another node to end. */
+const HANDSHAKE_MS = 10_000;
+/** How long a page that becomes visible again waits for a sign of life. */
+const RETURN_MS = 5_000;
+/** How long `findCause` of a link may take. */
+const CAUSE_MS = 4_000;
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 30_000;
+
+/** Is no chunk id: a server cannot continue after it, and sends a reset. */
+const NOWHERE = '-';
+
+/** Close codes for a request that the server cannot accept. */
+const REFUSED: readonly number[] = [ERRORS.invalid_frame.close, ERRORS.too_large.close];
+
+/** Errors of a server that hands the session over to another node: the rejected request had no effect. */
+const MOVING: readonly string[] = ['moved', 'shutting_down'];
+
+/**
+ * A connection to one session. It opens one link after another, continues each where the last one broke off, and sends every request
+ * until the server has answered it. Listeners get decoded chunks in order, each once.
+ */
+export class Connection {
+  /** The player of the agent's sound, if the page has one. */
+  player: SoundPlayer | undefined;
+  readonly #kind: LinkKind;
+  readonly #timers: Timers;
+  readonly #network: Network;
+  readonly #outbox = new Outbox();
+  readonly #heartbeat: Heartbeat;
+  readonly #position = new StreamPosition();
+  readonly #stateListeners = new Listeners<[]>();
+  readonly #listeners = new Listeners<[ConnectionEvent]>();
+  #state: ConnectionState = { status: 'idle' };
+  #info: SessionInfo | undefined;
+  #link: Link | null = null;
+  #sessionId: string | null = null;
+  #attempt = 0;
+  /** The close code of a server that asks the user to sign in again. The next attempt is the last one. */
+  #signedOut: { code: number; reason: string } | null = null;
+  /** The error that `findCause` gave after the last attempt. Only the same error twice in a row is final: the server may be starting. */
+  #cause: string | null = null;
+  /** Counts links: the result of a `findCause` for an earlier link is ignored. */
+  #epoch = 0;
+  #cancelTimer: (() => void) | null = null;
+  #unsubscribe: (() => void) | null = null;
+
+  constructor(kind: LinkKind, options: ConnectionOptions = {}) {
+    this.#kind = kind;
+    this.#timers = options.timers ?? systemTimers;
+    this.#network = options.network ?? browserNetwork;
+    this.#heartbeat = new Heartbeat({
+      timers: this.#timers,
+      idleMs: options.heartbeatMs,
+      ping: () => this.#link?.ping(),
+      onDeath: () => this.#abandon(),
+      pause: () => this.#pause(),
+    });
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** The session of this connection; null before the server has created one. */
+  get sessionId(): string | null {
+    return this.#sessionId;
+  }
+
+  /** What the server sent first on the newest link. */
+  get info(): SessionInfo | undefined {
+    return this.#info;
+  }
+
+  /** Whether all chunks that the server had sent before the connection started have been received. */
+  get isCaughtUp(): boolean {
+    return this.#position.isCaughtUp;
+  }
+
+  /** Calls the listener whenever the state changes. The returned function unsubscribes. */
+  subscribe(listener: () => void): () => void {
+    return this.#stateListeners.add(listener);
+  }
+
+  /** Calls the listener with everything that arrives. The returned function unsubscribes. */
+  listen(listener: (event: ConnectionEvent) => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  /** Connects, or takes the session back from another connection. With the id of another session it starts over. */
+  connect(sessionId?: string): void {
+    if (sessionId !== undefined && sessionId !== this.#sessionId) {
+      if (this.#sessionId !== null) this.#forget();
+      this.#sessionId = sessionId;
+    }
+    const { status } = this.#state;
+    if (status === 'connecting' || status === 'live') return;
+    this.#unsubscribe ??= this.#network.onReturn(() => this.#onReturn());
+    this.#attempt = 0;
+    this.#signedOut = null;
+    this.#open();
+  }
+
+  /** Asks the server for the whole conversation, which it sends as a reset. Requests on their way stay so. */
+  resync(): void {
+    this.#position.moveTo(NOWHERE);
+    if (!this.#link) return;
+    this.#release(1000);
+    this.#open();
+  }
+
+  /** Closes the connection and drops requests that wait. It stays closed until `connect()`. */
+  close(): void {
+    this.#release(1000);
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
+    this.#outbox.clear();
+    if (this.#state.status !== 'idle') this.#setState({ status: 'closed', code: 1000, reason: '' });
+  }
+
+  /** Sends a request that must arrive: now, and again on every new link until the server has answered it. */
+  post(request: OutgoingRequest): void {
+    const { requestId, frame } = request;
+    const isLive = this.#state.status === 'live';
+    this.#outbox.add(request, isLive);
+    try {
+      if (isLive) this.#write(frame);
+      // Data that is no JSON throws now, not when the link opens.
+      else JSON.stringify(frame.data);
+    } catch (error) {
+      this.#outbox.remove(requestId);
+      throw error;
+    }
+  }
+
+  /** Drops a posted request. Returns whether it was never sent. */
+  withdraw(requestId: string): boolean {
+    return this.#outbox.remove(requestId);
+  }
+
+  /** Sends a frame that is of use only now: a control frame, sound or a picture. Returns false when it was not sent. */
+  send(frame: OutgoingFrame | Uint8Array<ArrayBuffer>): boolean {
+    if (this.#state.status !== 'live') return false;
+    if (frame instanceof Uint8Array) {
+      if (!this.#link?.sendBinary(frame)) return false;
+      this.#heartbeat.sent(frame.length);
+    } else this.#write(frame);
+    return true;
+  }
+
+  /** Says whether the page expects nothing from the server: then it pings less often, and a hidden page may pause. */
+  setAtRest(isAtRest: boolean): void {
+    this.#heartbeat.setAtRest(isAtRest);
+  }
+
+  /** Resolves when the condition holds, the time is up, the signal aborts or the connection ends for good. */
+  until(condition: () => boolean, signal: AbortSignal | undefined, ms?: number): Promise<void> {
+    if (condition() || signal?.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cleanUp: (() => void)[] = [];
+      const stop = () => {
+        for (const undo of cleanUp) undo();
+        resolve();
+      };
+      const check = () => {
+        if (condition() || endOf(this.#state)) stop();
+      };
+      cleanUp.push(this.listen(check), this.subscribe(check));
+      if (ms !== undefined) cleanUp.push(this.#timers.after(ms, stop));
+      signal?.addEventListener('abort', stop);
+    });
+  }
+
+  #open(): void {
+    this.#cancelTimer?.();
+    const target = {
+      sessionId: this.#sessionId,
+      last: this.#position.last,
+      sound: this.player?.position() ?? null,
+    };
+    this.#link = this.#kind.open(target, {
+      onChunks: (chunks) => this.#receive(chunks),
+      onBinary: (frame) => {
+        this.#heartbeat.received();
+        this.#listeners.notify({ type: 'binary', frame });
+      },
+      onClose: (code, reason) => this.#onClose(code, reason),
+    });
+    this.#cancelTimer = this.#timers.after(HANDSHAKE_MS, () => this.#abandon());
+    this.#setState({ status: 'connecting', attempt: this.#attempt });
+  }
+
+  #receive(chunks: ReceivedChunk[]): void {
+    this.#heartbeat.received();
+    if (chunks.length === 0) return;
+    let isMoving = false;
+    for (const received of chunks) {
+      const event = this.#position.advance(received);
+      if (event.type === 'session') this.#greet(event.session);
+      else if (event.type === 'chunk' && this.#isRetried(event.chunk)) isMoving = true;
+      else {
+        const requestId = event.type === 'chunk' ? answeredRequest(event.chunk) : undefined;
+        if (requestId !== undefined) this.#outbox.remove(requestId);
+        this.#listeners.notify(event);
+      }
+    }
+    this.#listeners.notify({ type: 'frame-end' });
+    // The server closes such a link itself; to wait for that would lose time.
+    if (isMoving) this.#abandon();
+  }
+
+  /** Whether a chunk rejects a request that the next link sends again, because its session moves to another node. */
+  #isRetried(chunk: Chunk): boolean {
+    if (chunk.type !== 'data-error' || !MOVING.includes(chunk.data.code)) return false;
+    return this.#outbox.retry(chunk.data.requestId ?? '');
+  }
+
+  #greet(greeting: SessionInfo): void {
+    const { floor, connectionId } = greeting;
+    // The server may not have seen the previous link of the active connection close: this link claims its place.
+    const wasActive = !!floor && floor === this.#info?.connectionId;
+    const session = wasActive ? { ...greeting, floor: connectionId } : greeting;
+    this.#sessionId = session.sessionId;
+    this.#info = session;
+    this.#attempt = 0;
+    this.#signedOut = null;
+    this.#cause = null;
+    this.#cancelTimer?.();
+    this.#heartbeat.start();
+    this.#listeners.notify({ type: 'session', session });
+    // Before the state is `live`: waiting requests go first, and no listener may send before them.
+    for (const frame of this.#outbox.resend(session.received)) this.#write(frame);
+    if (wasActive) this.#write({ type: 'floor', data: {} });
+    this.#setState({ status: 'live', sessionId: session.sessionId, connectionId });
+  }
+
+  #write(frame: OutgoingFrame): void {
+    this.#heartbeat.sent(this.#link?.send(frame) ?? 0);
+  }
+
+  /** Closes the link of a hidden page that expects nothing. The page opens a new one when it becomes visible. */
+  #pause(): boolean {
+    const isUnused = this.#network.isHidden?.() && this.#heartbeat.isAtRest;
+    if (!this.#kind.pausesWhenHidden || !isUnused) return false;
+    this.#release(1000);
+    this.#setState({ status: 'idle' });
+    return true;
+  }
+
+  /** Closes a link that does not answer, and opens another. A half-open socket would report its end only after minutes. */
+  #abandon(): void {
+    this.#release(4000);
+    this.#retry();
+  }
+
+  #onClose(code: number, reason: string): void {
+    this.#release();
+    if (code === ERRORS.taken_over.close) return this.#setState({ status: 'taken-over' });
+    if (code === ERRORS.unauthorized.close && !this.#signedOut) {
+      // The user may have signed in again in another tab: the browser then has a new cookie.
+      this.#signedOut = { code, reason };
+      return this.#open();
+    }
+    if (finalErrorOf(code)) return this.#setState({ status: 'closed', code, reason });
+    if (REFUSED.includes(code)) {
+      this.#outbox.clear();
+      this.#listeners.notify({ type: 'refused', code, reason });
+    }
+    const mayAsk = this.#state.status === 'connecting' && !this.#signedOut && this.#network.isOnline();
+    if (!this.#kind.findCause || !mayAsk) return this.#retry();
+    const epoch = ++this.#epoch;
+    void this.#kind.findCause().then((error) => epoch === this.#epoch && this.#onCause(error));
+    this.#cancelTimer = this.#timers.after(CAUSE_MS, () => this.#onCause(null));
+  }
+
+  #onCause(error: ProtocolError | null): void {
+    this.#release();
+    const code = error?.code ?? 'internal';
+    const { close = LOST } = ERRORS[code] as { close?: number };
+    const isRejected = code === 'unauthorized' || code === 'forbidden';
+    // An address that worked before is right: a proxy whose server is away answers there now.
+    const isCertain = isRejected || (!this.#info && this.#cause === error?.message);
+    this.#cause = error?.message ?? null;
+    if (error && isCertain && finalErrorOf(close)) this.#onClose(close, error.message);
+    else this.#retry();
+  }
+
+  #retry(): void {
+    if (this.#signedOut) return this.#setState({ status: 'closed', ...this.#signedOut });
+    const ceiling = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** this.#attempt);
+    const isOnline = this.#network.isOnline();
+    const delay = isOnline ? ceiling * (0.5 + this.#timers.random() / 2) : MAX_DELAY_MS;
+    this.#attempt++;
+    const retryAt = this.#timers.now() + delay;
+    this.#cancelTimer = this.#timers.after(delay, () => this.#open());
+    this.#setState({ status: isOnline ? 'reconnecting' : 'offline', attempt: this.#attempt, retryAt });
+  }
+
+  /** The page became visible, or the network came or went. */
+  #onReturn(): void {
+    const { status } = this.#state;
+    if (status === 'reconnecting' || status === 'offline' || status === 'idle') {
+      this.#attempt = 0;
+      this.#open();
+    } else if (status === 'live') {
+      if (this.#network.isOnline()) this.#heartbeat.check(RETURN_MS);
+      else this.#abandon();
+    }
+  }
+
+  #release(code?: number): void {
+    this.#epoch++;
+    this.#heartbeat.stop();
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    const link = this.#link;
+    this.#link = null;
+    if (code !== undefined) link?.close(code);
+  }
+
+  #forget(): void {
+    this.#release(1000);
+    this.#position.moveTo(null);
+    this.#outbox.clear();
+    this.#state = { status: 'idle' };
+  }
+
+  #setState(state: ConnectionState): void {
+    this.#state = state;
+    this.#stateListeners.notify();
+  }
+}
+
+/** The request that a chunk accepts or rejects. */
+function answeredRequest(chunk: Chunk): string | undefined {
+  return chunk.type === 'data-accepted' || chunk.type === 'data-error' ? chunk.data.requestId : undefined;
+}

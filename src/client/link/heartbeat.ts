@@ -1,0 +1,103 @@
+import type { Timers } from '../platform.ts';
+
+/** Between two pings while no answer is expected. A phone's radio sleeps in between. */
+const IDLE_MS = 15_000;
+/** Between two pings while an answer is expected: a dead server is detected before the lease of its node ends. */
+const BUSY_MS = 2_000;
+/** What a slow network uploads between two such pings, in bytes. */
+const BYTES_PER_BEAT = 200_000;
+
+/** What a heartbeat does with its connection. */
+interface HeartbeatContext {
+  timers: Timers;
+  /** The time between two pings while no answer is expected; `IDLE_MS` when undefined. */
+  idleMs: number | undefined;
+  ping: () => void;
+  /** The server answered neither of two pings. */
+  onDeath: () => void;
+  /** Closes a connection that the page does not need now. Returns whether it did. */
+  pause: () => boolean;
+}
+
+/** Finds out whether the server still answers: it pings, and every frame of the server counts as an answer. */
+export class Heartbeat {
+  readonly #context: HeartbeatContext;
+  readonly #idleMs: number;
+  readonly #busyMs: number;
+  #isAtRest = false;
+  #unanswered = 0;
+  /** How many beats a large frame may take to be sent: pings wait in the socket until it has left. */
+  #grace = 0;
+  /** Whether the next ping is `idleMs` away. */
+  #isSlow = false;
+  #cancel: (() => void) | undefined;
+
+  constructor(context: HeartbeatContext) {
+    this.#context = context;
+    this.#idleMs = context.idleMs ?? IDLE_MS;
+    this.#busyMs = Math.min(BUSY_MS, this.#idleMs);
+  }
+
+  get isAtRest(): boolean {
+    return this.#isAtRest;
+  }
+
+  start(): void {
+    this.#grace = 0;
+    this.#unanswered = 0;
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#isSlow = false;
+    this.#cancel?.();
+  }
+
+  /** Says whether the page expects nothing from the server. While it expects something, pings are more frequent. */
+  setAtRest(isAtRest: boolean): void {
+    this.#isAtRest = isAtRest;
+    if (this.#isSlow && !isAtRest) this.#schedule();
+  }
+
+  /** The server sent something. */
+  received(): void {
+    this.#unanswered = 0;
+  }
+
+  /** The client sent a frame of that size, which the server should answer soon. */
+  sent(size: number): void {
+    this.#grace += Math.floor(size / BYTES_PER_BEAT);
+    if (this.#isSlow) this.#after(this.#busyMs, () => this.#beat());
+  }
+
+  /** Pings now, and declares the connection dead when no answer arrives within `ms`. */
+  check(ms: number): void {
+    this.#ping();
+    this.#after(ms, () => (this.#unanswered > 0 ? this.#context.onDeath() : this.start()));
+  }
+
+  #beat(): void {
+    const { onDeath, pause } = this.#context;
+    if (this.#grace > 0) this.#grace--;
+    else if (this.#unanswered >= 2) return onDeath();
+    if (pause()) return;
+    this.#ping();
+    this.#schedule();
+  }
+
+  #ping(): void {
+    this.#unanswered++;
+    this.#context.ping();
+  }
+
+  #schedule(): void {
+    const isSlow = this.#unanswered === 0 && this.#isAtRest;
+    this.#after(isSlow ? this.#idleMs : this.#busyMs, () => this.#beat());
+    this.#isSlow = isSlow;
+  }
+
+  #after(ms: number, work: () => void): void {
+    this.stop();
+    this.#cancel = this.#context.timers.after(ms, work);
+  }
+}

@@ -1,0 +1,200 @@
+import type { Chunk } from '../../protocol/chunks.ts';
+import { ERRORS, ProtocolError } from '../../protocol/errors.ts';
+import { DuologueHttp, type HttpOptions, pathOf } from '../http.ts';
+import { systemTimers, type Timers } from '../platform.ts';
+import { readChunks, readStream, type StreamSource } from './event-stream.ts';
+import {
+  type Link,
+  type LinkEvents,
+  type LinkKind,
+  type LinkTarget,
+  LOST,
+  type OutgoingFrame,
+  type RequestExtras,
+} from './link.ts';
+
+/** A stream that is silent for longer than this is late with its keep-alive comment. */
+const SILENCE_MS = 3_500;
+/** A server that does not answer a post for so long, and the time that its bytes take to send, is frozen. */
+const POST_MS = 10_000;
+const BYTES_PER_MS = 20;
+
+/**
+ * Links over HTTP: each request is a post, and all chunks arrive in a stream of their own, which also shows what other pages do. `read`
+ * reads that stream; a link that polls passes its own.
+ */
+export function httpLinks(
+  options: HttpOptions & { timers?: Timers | undefined },
+  read: typeof readStream = readStream,
+): LinkKind {
+  const http = new DuologueHttp(options);
+  const context = { http, read, timers: options.timers ?? systemTimers };
+  return {
+    canBeActive: false,
+    batchesAnswers: true,
+    pausesWhenHidden: true,
+    open: (target, events) => new HttpLink(context, target, events),
+    async findCause() {
+      const error = await http.findCause();
+      // This answer is for WebSockets: the server is there.
+      return error?.code === 'upgrade_required' ? null : error;
+    },
+  };
+}
+
+/** What the links of one kind share. */
+interface HttpContext {
+  http: DuologueHttp;
+  timers: Timers;
+  read: typeof readStream;
+}
+
+class HttpLink implements Link {
+  readonly #http: DuologueHttp;
+  readonly #timers: Timers;
+  readonly #events: LinkEvents;
+  readonly #sessionId: string;
+  readonly #controller = new AbortController();
+  /** Resolves when the server has the previous post: posts arrive in the order in which they were sent. */
+  #posted: Promise<void> = Promise.resolve();
+  #lastChunkAt = 0;
+
+  constructor({ http, timers, read }: HttpContext, target: LinkTarget, events: LinkEvents) {
+    this.#http = http;
+    this.#timers = timers;
+    this.#events = events;
+    this.#sessionId = String(target.sessionId);
+    void this.#watch(read, target.last);
+  }
+
+  send({ type, data, extras }: OutgoingFrame): number {
+    switch (type) {
+      case 'message':
+        return this.#post({ ...extras?.body, ...data, id: this.#sessionId, watches: true }, extras);
+      case 'interrupt':
+        void this.#stop(data.requestId);
+        return 0;
+      case 'floor':
+        void this.#claim();
+        return 0;
+      default:
+        // Sound needs a socket, and results of tools are sent as messages.
+        return 0;
+    }
+  }
+
+  sendBinary(): boolean {
+    return false;
+  }
+
+  ping(): void {
+    if (this.#timers.now() - this.#lastChunkAt < SILENCE_MS) this.#receive();
+  }
+
+  close(): void {
+    this.#controller.abort();
+  }
+
+  async #watch(read: typeof readStream, last: string | null): Promise<void> {
+    const { signal } = this.#controller;
+    const path = `${pathOf(this.#sessionId)}/watch`;
+    const source: StreamSource = {
+      open: (from) => {
+        const query = from === null ? '' : `?last=${encodeURIComponent(from)}`;
+        return this.#http.ask(path + query, { method: 'POST', signal });
+      },
+      receive: (chunks) => {
+        if (signal.aborted) return;
+        this.#lastChunkAt = this.#timers.now();
+        this.#events.onChunks(chunks);
+      },
+      signal,
+      sharedName: this.#http.sharedName(path),
+    };
+    try {
+      await read(source, last);
+      this.#end(LOST);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) return this.#end(LOST);
+      const meaning = ERRORS[error.code];
+      this.#end('close' in meaning ? meaning.close : LOST, error.message);
+    }
+  }
+
+  #post(
+    body: { requestId?: string | undefined; id: string; watches: true },
+    extras: RequestExtras | undefined,
+  ): number {
+    const text = JSON.stringify(body);
+    const headers = {
+      ...Object.fromEntries(new Headers(extras?.headers)),
+      'content-type': 'application/json',
+    };
+    const { signal } = this.#controller;
+    this.#posted = this.#posted.then(async () => {
+      const limit = POST_MS + text.length / BYTES_PER_MS;
+      const cancel = this.#timers.after(limit, () => this.#end(LOST));
+      try {
+        const init = { method: 'POST', headers, body: text, signal };
+        void this.#readReply(await this.#http.ask('/stream', init));
+      } catch (error) {
+        this.#fail(error, body.requestId);
+      } finally {
+        cancel();
+      }
+    });
+    return text.length;
+  }
+
+  /** The response to a post starts with the private replies to it. All else in it also arrives in the stream. */
+  async #readReply(response: Response): Promise<void> {
+    let isAnswered = false;
+    await readChunks(response, (chunks) =>
+      chunks.every(({ id, chunk }) => {
+        isAnswered = true;
+        const isReply = id === undefined && (chunk?.type === 'data-accepted' || chunk?.type === 'data-error');
+        if (isReply) this.#receive(chunk);
+        return isReply;
+      }),
+    );
+    // The session info of the next link tells whether the server accepted the request.
+    if (!isAnswered) this.#end(LOST);
+  }
+
+  async #claim(): Promise<void> {
+    try {
+      await this.#http.send('POST', `${pathOf(this.#sessionId)}/floor`, {});
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #stop(requestId = ''): Promise<void> {
+    try {
+      await this.#http.stopSession(this.#sessionId);
+      this.#receive({ type: 'data-accepted', data: { requestId }, transient: true });
+    } catch (error) {
+      this.#fail(error, requestId);
+    }
+  }
+
+  /** A request failed. The next link repeats a request that may not have reached the server. */
+  #fail(error: unknown, requestId?: string): void {
+    if (!(error instanceof ProtocolError) || error.status === ERRORS.shutting_down.status) this.#end(LOST);
+    else {
+      const about = requestId === undefined ? {} : { requestId };
+      this.#receive({ type: 'data-error', data: { ...error.toWire(), ...about }, transient: true });
+    }
+  }
+
+  /** Reports one chunk outside the stream; none is a sign of life. */
+  #receive(chunk?: Chunk): void {
+    if (!this.#controller.signal.aborted) this.#events.onChunks(chunk ? [{ chunk, id: undefined }] : []);
+  }
+
+  #end(code: number, reason = ''): void {
+    if (this.#controller.signal.aborted) return;
+    this.#controller.abort();
+    this.#events.onClose(code, reason);
+  }
+}

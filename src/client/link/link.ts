@@ -1,0 +1,103 @@
+import type { Chunk } from '../../protocol/chunks.ts';
+import { type BinaryFrame, type Block, BlockDecoder } from '../../protocol/codec.ts';
+import type { ProtocolError } from '../../protocol/errors.ts';
+import type { FrameData } from '../../protocol/wire/frames.ts';
+
+/** Headers and body fields that the caller of `sendMessage` adds to one request. Only a link that posts its requests transmits them. */
+export interface RequestExtras {
+  headers?: Record<string, string> | Headers | undefined;
+  body?: object | undefined;
+}
+
+/** A frame of the client before a link encodes it: the frame types of PROTOCOL.md with their data. */
+export type OutgoingFrame = {
+  [T in keyof FrameData]: { type: T; data: FrameData[T]; extras?: RequestExtras | undefined };
+}[keyof FrameData];
+
+/** A decoded block of the server's stream. */
+export interface ReceivedChunk {
+  /** The chunk; null for `[DONE]`, the end of a turn. */
+  chunk: Chunk | null;
+  /** The position of the chunk in the server's log. Private replies have none. */
+  id: string | undefined;
+}
+
+/** Where a link starts to read. */
+export interface LinkTarget {
+  /** The session; null lets the server create one. */
+  sessionId: string | null;
+  /** The id of the last chunk that the page has; the link continues after it. Null: from the start. */
+  last: string | null;
+  /** The sound that the page has already: number of the utterance, `-`, samples of it. Null: none. */
+  sound: string | null;
+}
+
+/**
+ * What a link reports to its connection. A link reports nothing after `onClose`, and nothing after its own `close()`. It must not
+ * report anything while its kind is still in `open()`.
+ */
+export interface LinkEvents {
+  /** The chunks of one frame, or of one piece of a stream, in order. An empty list is a sign of life. */
+  onChunks(chunks: ReceivedChunk[]): void;
+  /** A binary frame: the sound of the agent. */
+  onBinary(frame: BinaryFrame): void;
+  /** The link ended by itself. `code` is a WebSocket close code; links without sockets use those of `ERRORS`, or `LOST`. */
+  onClose(code: number, reason: string): void;
+}
+
+/**
+ * One attempt to talk to a session: it sends frames and receives decoded chunks until it closes. It does not reconnect and keeps
+ * nothing; the `Connection` that opened it does both.
+ */
+export interface Link {
+  /** Sends a frame. Returns its size in characters: the answer to a ping waits until a large frame has left. */
+  send(frame: OutgoingFrame): number;
+  /** Sends sound or a picture. Returns false when the link cannot, or when too much is waiting: late sound is useless. */
+  sendBinary(bytes: Uint8Array<ArrayBuffer>): boolean;
+  /** Asks the server for a sign of life, which arrives as `onChunks([])`. */
+  ping(): void;
+  /** Ends the link. */
+  close(code: number): void;
+}
+
+/**
+ * A kind of link. To add one, implement this interface in a new file of this folder and export a function that returns it from
+ * `client/index.ts`; callers pass that function as the `link` option of `DuologueTransport`.
+ */
+export interface LinkKind {
+  /**
+   * Whether the server counts the link as a connection, which may be the active one: the active connection runs the browser tools.
+   * Without that, a page runs the browser tools of the messages that it asked for.
+   */
+  readonly canBeActive: boolean;
+  /** Whether the answers to the calls of a message are sent in one request when its turn has ended, instead of one by one at once. */
+  readonly batchesAnswers: boolean;
+  /** Whether the link is closed while the page is hidden and idle: browsers allow six HTTP/1.1 connections to a server. */
+  readonly pausesWhenHidden: boolean;
+  /** Opens a link. The connection closes it, or the link reports `onClose`. */
+  open(target: LinkTarget, events: LinkEvents): Link;
+  /** Asks the server why no link opens. Resolves with an error that no retry can repair, else with null. */
+  findCause?(): Promise<ProtocolError | null>;
+}
+
+/** The close code of a link that broke off, as WebSocket reports it. */
+export const LOST = 1006;
+
+/** Decodes the text of SSE blocks into chunks, once, however the text is cut. A block that holds no chunk is ignored. */
+export class ChunkDecoder {
+  readonly #blocks = new BlockDecoder();
+
+  push(text: string): ReceivedChunk[] {
+    return this.#blocks.push(text).flatMap((block) => decodeBlock(block) ?? []);
+  }
+}
+
+function decodeBlock({ id, data }: Block): ReceivedChunk | null {
+  if (data === '[DONE]') return { chunk: null, id };
+  try {
+    const chunk = JSON.parse(data) as Chunk | null;
+    return typeof chunk?.type === 'string' ? { chunk, id } : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,65 @@
+import type { AcceptedRequest } from '../../protocol/chunks.ts';
+import { ProtocolError } from '../../protocol/errors.ts';
+import type { OutgoingFrame } from './link.ts';
+
+/** A request that must reach the server. */
+export interface OutgoingRequest {
+  /** The id of the request, which its frame carries in `requestId`. */
+  requestId: string;
+  frame: OutgoingFrame;
+  /** Whether the user typed it. The number of these is limited; the number of answers is limited by that of the calls. */
+  isTyped?: true;
+}
+
+type Entry = OutgoingRequest & { isSent: boolean; rejections: number };
+
+const MAX_REQUESTS = 64;
+/** How often a request may be rejected because its session moves to another node, before it fails. */
+const MAX_REJECTIONS = 10;
+
+/**
+ * The requests that the server has neither accepted nor rejected, in order. It is safe to send one again: the server knows the ids of
+ * the requests that it has.
+ */
+export class Outbox {
+  #entries: Entry[] = [];
+
+  /** Adds a request; `isSent`: it is sent at once. Throws `busy` when too many typed messages wait. */
+  add(request: OutgoingRequest, isSent: boolean): void {
+    if (request.isTyped && this.#entries.length >= MAX_REQUESTS) {
+      throw new ProtocolError('busy', 'Too many messages wait.');
+    }
+    this.#entries.push({ ...request, isSent, rejections: 0 });
+  }
+
+  /** Removes a request: the server answered it, or the page withdraws it. Returns whether it was never sent. */
+  remove(requestId: string): boolean {
+    const entry = this.#find(requestId);
+    this.#entries = this.#entries.filter((other) => other !== entry);
+    return entry?.isSent === false;
+  }
+
+  /** The server rejected the request because the session moves to another node. Returns whether the next link sends it again. */
+  retry(requestId: string): boolean {
+    const entry = this.#find(requestId);
+    if (!entry || ++entry.rejections === MAX_REJECTIONS) return false;
+    entry.isSent = false;
+    return true;
+  }
+
+  /** The frames to send on a new link, in order, to a server that has these requests. */
+  resend(received: readonly AcceptedRequest[]): OutgoingFrame[] {
+    const ids = new Set(received.map(({ requestId }) => requestId));
+    this.#entries = this.#entries.filter(({ requestId }) => !ids.has(requestId));
+    for (const entry of this.#entries) entry.isSent = true;
+    return this.#entries.map(({ frame }) => frame);
+  }
+
+  clear(): void {
+    this.#entries = [];
+  }
+
+  #find(id: string): Entry | undefined {
+    return this.#entries.find(({ requestId }) => requestId === id);
+  }
+}

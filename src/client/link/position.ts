@@ -1,0 +1,66 @@
+import type { Chunk, SessionInfo } from '../../protocol/chunks.ts';
+import { type BinaryFrame, parseChunkId } from '../../protocol/codec.ts';
+import type { ReceivedChunk } from './link.ts';
+
+/** What a connection reports to its listeners. */
+export type ConnectionEvent =
+  /** The server's first chunk on a new link. */
+  | { type: 'session'; session: SessionInfo }
+  /** `isReplay`: the server had sent the chunk before this connection started, and repeats it. */
+  | { type: 'chunk'; chunk: Chunk; isReplay?: true }
+  /** A turn of the agent ended. */
+  | { type: 'done' }
+  /** All chunks of a frame have been reported. */
+  | { type: 'frame-end' }
+  /** Sound of the agent. */
+  | { type: 'binary'; frame: BinaryFrame }
+  /** The server closed the connection because of an invalid or too large request. That request is not sent again. */
+  | { type: 'refused'; code: number; reason: string };
+
+/** Knows how far a conversation has been received, over all links: where the next link continues, and which chunks are replays. */
+export class StreamPosition {
+  #last: string | null = null;
+  /** Chunks up to this position were sent before the connection started. */
+  #replayedTo = 0;
+  /** The position of the last chunk. The end of a turn counts as one. */
+  #seq = 0;
+  /** Where to continue once the reset has arrived. */
+  #afterReset: string | null = null;
+
+  /** The id of the last chunk; a new link continues after it. */
+  get last(): string | null {
+    return this.#last;
+  }
+
+  /** Whether all chunks that the server had sent before the connection started have been received. */
+  get isCaughtUp(): boolean {
+    return this.#seq >= this.#replayedTo;
+  }
+
+  /** Continues somewhere else: after a chunk, or, with null, from the start. */
+  moveTo(last: string | null): void {
+    this.#last = last;
+  }
+
+  /** Records a chunk, and returns how listeners see it. */
+  advance({ chunk, id }: ReceivedChunk): ConnectionEvent {
+    const seq = parseChunkId(id ?? '')?.seq;
+    this.#seq = seq ?? this.#seq + Number(chunk === null);
+    if (chunk?.type === 'data-session') return this.#startWith(chunk.data, id);
+    if (chunk?.type === 'data-reset') this.#last = this.#afterReset;
+    else if (id) this.#last = id;
+    if (chunk === null) return { type: 'done' };
+    return seq !== undefined && seq <= this.#replayedTo
+      ? { type: 'chunk', chunk, isReplay: true }
+      : { type: 'chunk', chunk };
+  }
+
+  #startWith(session: SessionInfo, id: string | undefined): ConnectionEvent {
+    // Chunks after a known one are new to this page, whenever the server sent them.
+    this.#replayedTo = session.resumed ? 0 : (parseChunkId(session.newest)?.seq ?? 0);
+    // A server that cannot continue sends a reset: a link that breaks before the reset still needs it.
+    if (!session.resumed && this.#last !== null) this.#afterReset = id ?? null;
+    else if (id) this.#last = id;
+    return { type: 'session', session };
+  }
+}

@@ -1,0 +1,174 @@
+import {
+  decodeBinary,
+  encodeFrame,
+  KEY_SUBPROTOCOL,
+  SUBPROTOCOL,
+  WATCHING_SUBPROTOCOL,
+} from '../../protocol/codec.ts';
+import { ERRORS, ProtocolError } from '../../protocol/errors.ts';
+import { DuologueHttp, type HttpOptions } from '../http.ts';
+import { systemTimers, type Timers } from '../platform.ts';
+import {
+  ChunkDecoder,
+  type Link,
+  type LinkEvents,
+  type LinkKind,
+  type LinkTarget,
+  LOST,
+  type OutgoingFrame,
+} from './link.ts';
+
+/** The part of the browser's WebSocket that the client uses. */
+export interface WebSocketLike {
+  binaryType: string;
+  readonly bufferedAmount: number;
+  onmessage: ((event: never) => void) | null;
+  onclose: ((event: never) => void) | null;
+  onerror: ((event: never) => void) | null;
+  send(data: string | Uint8Array<ArrayBuffer>): void;
+  close(code?: number, reason?: string): void;
+}
+
+/** Where the server is, and how to open a WebSocket to it. */
+export interface WebSocketLinkOptions extends Pick<HttpOptions, 'url' | 'key' | 'fetch'> {
+  /** Replaces the global `WebSocket`, for runtimes without one. */
+  WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
+  /** Whether the page keeps watching when another connection becomes the active one. By default the server closes it. */
+  watches?: boolean | undefined;
+  /** Gets every frame as it is sent and received, pings included. */
+  onFrame?: ((direction: 'in' | 'out', data: string | Uint8Array) => void) | undefined;
+  timers?: Timers | undefined;
+}
+
+/** The sound that may wait in a socket; more is dropped, since late sound is worse than none. */
+const MAX_BUFFERED = 256 * 1024;
+
+/** Links over WebSocket: requests are frames, and answers to calls are sent one by one. */
+export function webSocketLinks(options: WebSocketLinkOptions): LinkKind {
+  // A WebSocket handshake carries the cookies of its server: so does the request that asks why it was refused.
+  const http = new DuologueHttp({ credentials: 'include', ...options });
+  return {
+    canBeActive: true,
+    batchesAnswers: false,
+    pausesWhenHidden: false,
+    open: (target, events) => new WebSocketLink(options, target, events),
+    async findCause() {
+      const error = await http.findCause();
+      if (error?.code !== 'upgrade_required') return error;
+      return new ProtocolError(
+        error.code,
+        `The server at ${http.addressOf('') || '/'} is there, but no WebSocket to it opens. Let every proxy pass on "Upgrade" and open sockets on the server ("serve" or "attachWebSocket"), or use SSE.`,
+      );
+    },
+  };
+}
+
+class WebSocketLink implements Link {
+  readonly #options: WebSocketLinkOptions;
+  readonly #events: LinkEvents;
+  readonly #decoder = new ChunkDecoder();
+  #socket: WebSocketLike | null = null;
+  #isClosed = false;
+
+  constructor(options: WebSocketLinkOptions, target: LinkTarget, events: LinkEvents) {
+    this.#options = options;
+    this.#events = events;
+    const { key } = options;
+    if (typeof key === 'function') void this.#openWith(key, target);
+    else this.#open(key, target);
+  }
+
+  send({ type, data }: OutgoingFrame): number {
+    const text = encodeFrame(type, data);
+    this.#write(text);
+    return text.length;
+  }
+
+  sendBinary(bytes: Uint8Array<ArrayBuffer>): boolean {
+    if ((this.#socket?.bufferedAmount ?? 0) > MAX_BUFFERED) return false;
+    this.#write(bytes);
+    return true;
+  }
+
+  ping(): void {
+    this.#write(encodeFrame('ping', { timestamp: (this.#options.timers ?? systemTimers).now() }));
+  }
+
+  close(code: number): void {
+    this.#detach()?.close(code);
+  }
+
+  /** A key function that throws ends the attempts, except with a `TypeError`, which is how `fetch` reports a missing network. */
+  async #openWith(key: () => string | Promise<string>, target: LinkTarget): Promise<void> {
+    try {
+      // Not before the caller of `open()` has the link.
+      const newest = await Promise.resolve().then(key);
+      if (!this.#isClosed) this.#open(newest, target);
+    } catch (error) {
+      if (error instanceof TypeError) this.#end(LOST, '');
+      else this.#end(ERRORS.unauthorized.close, (error as Error).message);
+    }
+  }
+
+  #open(key: string | undefined, { sessionId, last, sound }: LinkTarget): void {
+    const { url: base, WebSocket = globalThis.WebSocket as never, watches } = this.#options;
+    if (!WebSocket) throw new Error('There is no WebSocket here.');
+    const url = new URL(`${base.replace(/\/$/, '')}/live`, globalThis.location?.href);
+    url.protocol = url.protocol.replace('http', 'ws');
+    for (const [name, value] of Object.entries({ session: sessionId, last, sound }))
+      if (value !== null) url.searchParams.set(name, value);
+    const keys = key === undefined ? [] : [KEY_SUBPROTOCOL + base64Url(key)];
+    const socket: WebSocketLike = new (WebSocket as NonNullable<WebSocketLinkOptions['WebSocket']>)(
+      url.href,
+      [...(watches ? [WATCHING_SUBPROTOCOL] : []), SUBPROTOCOL, ...keys],
+    );
+    socket.binaryType = 'arraybuffer';
+    socket.onmessage = ({ data }: { data: unknown }) => this.#receive(data);
+    socket.onclose = ({ code, reason }: { code: number; reason: string }) => this.#end(code, reason);
+    // `onclose` follows every error.
+    socket.onerror = () => undefined;
+    this.#socket = socket;
+  }
+
+  #receive(data: unknown): void {
+    const { onFrame } = this.#options;
+    if (typeof data === 'string') {
+      onFrame?.('in', data);
+      // A text frame that is a JSON object is the answer to a ping: its arrival is all that counts.
+      this.#events.onChunks(data.startsWith('{') ? [] : this.#decoder.push(data));
+      return;
+    }
+    const bytes = new Uint8Array(data as ArrayBuffer);
+    onFrame?.('in', bytes);
+    const frame = decodeBinary(bytes);
+    if (frame) this.#events.onBinary(frame);
+    else this.#events.onChunks([]);
+  }
+
+  #write(data: string | Uint8Array<ArrayBuffer>): void {
+    this.#options.onFrame?.('out', data);
+    this.#socket?.send(data);
+  }
+
+  #end(code: number, reason: string): void {
+    if (this.#isClosed) return;
+    this.#detach();
+    this.#events.onClose(code, reason);
+  }
+
+  #detach(): WebSocketLike | null {
+    const socket = this.#socket;
+    this.#isClosed = true;
+    this.#socket = null;
+    if (socket) {
+      socket.onmessage = null;
+      socket.onclose = null;
+    }
+    return socket;
+  }
+}
+
+function base64Url(text: string): string {
+  const binary = String.fromCharCode(...new TextEncoder().encode(text));
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}

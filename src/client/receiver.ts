@@ -1,0 +1,270 @@
+import type { UIMessage, UIMessageChunk } from 'ai';
+import type { AcceptedRequest, Chunk, DataParts, Message, SessionInfo } from '../protocol/chunks.ts';
+import { ERRORS, ProtocolError } from '../protocol/errors.ts';
+import type { BrowserTools } from './browser-tools.ts';
+import { toError } from './http.ts';
+import { type Connection, type ConnectionEvent, endOf } from './link/index.ts';
+import { systemTimers, type Timers } from './platform.ts';
+import type { Requests } from './requests.ts';
+import { type Pending, type ReadOptions, ResponseStream, type Responses } from './responses/index.ts';
+import type { ToolCalls } from './tool-calls.ts';
+
+/** What a page wants to know of a conversation beside the responses that it reads. */
+export interface ReceiverOptions {
+  /** How many milliseconds of text deltas reach the chat as one. Default: 16. */
+  mergeMs?: number | undefined;
+  /** Gets transient data, which is in no message: transcripts, errors, outcomes of calls in earlier messages. */
+  onData?: ((chunk: Extract<Chunk, { type: `data-${string}` }>) => void) | undefined;
+  /** Chunks wait for a reader: `resumeStream()` reads a new message, `sendMessage()` without a message continues the last one. */
+  onPending?: ((pending: Pending) => void) | undefined;
+  /** This page became the active one or another did. The active page runs browser tools and plays sound. `isFree`: none is active. */
+  onActive?: ((isHere: boolean, isFree: boolean) => void) | undefined;
+  /** Whether the page shows a message. One that it has from elsewhere continues where it is. */
+  shows?: ((messageId: string) => boolean) | undefined;
+  /** The page missed too much: it shows these messages instead of its own. `older`: the first of them, when others precede it. */
+  onReset?: ((messages: Message[], older?: string) => void) | undefined;
+  timers?: Timers | undefined;
+}
+
+/** A response that was opened for the chat. */
+export interface OpenResponse {
+  number: number;
+  readable: ReadableStream<UIMessageChunk>;
+}
+
+/** The owners that a receiver passes events to. */
+interface ReceiverContext {
+  connection: Connection;
+  calls: ToolCalls;
+  requests: Requests;
+  tools: BrowserTools;
+  responses: Responses;
+}
+
+const MERGE_MS = 16;
+
+/** Receives the events of a connection: it passes chunks to the responses that the chat reads, and tells each request its fate. */
+export class Receiver {
+  readonly #connection: Connection;
+  readonly #calls: ToolCalls;
+  readonly #requests: Requests;
+  readonly #tools: BrowserTools;
+  readonly #options: ReceiverOptions;
+  readonly #timers: Timers;
+  readonly #responses: Responses;
+  /** The responses that the chat reads, and those that have ended and are not read to their end, by number. */
+  readonly #streams = new Map<number, ResponseStream>();
+  #count = 0;
+  #isRunning = false;
+  #isOutOfOrder = false;
+  /** The messages of a reset, until the chat can show them. */
+  #reset: { messages: Message[]; older: string | undefined } | null = null;
+
+  constructor(context: ReceiverContext, options: ReceiverOptions) {
+    const { connection } = context;
+    this.#connection = connection;
+    this.#calls = context.calls;
+    this.#requests = context.requests;
+    this.#tools = context.tools;
+    this.#responses = context.responses;
+    this.#options = options;
+    this.#timers = options.timers ?? systemTimers;
+    connection.listen((event) => this.#receive(event));
+    connection.subscribe(() => this.#onState());
+  }
+
+  /** Whether the agent was working when the connection started. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  /** Whether pages sent messages at the same moment, so that this page may show them in another order than the server has them. */
+  get isOutOfOrder(): boolean {
+    return this.#isOutOfOrder;
+  }
+
+  /** Whether the chat reads a response, or that one. */
+  isRead(number?: number): boolean {
+    if (number === undefined) return [...this.#streams.values()].some(({ isEnded }) => !isEnded);
+    return this.#streams.get(number)?.isEnded === false;
+  }
+
+  /** Opens a response for the message that will answer a request. */
+  expect(requestId: string): OpenResponse {
+    this.#isOutOfOrder ||= this.#responses.buffered.length > 0;
+    return this.#open((stream) => this.#responses.expect(stream, requestId));
+  }
+
+  /** Opens a response that reads a message from here on. */
+  read(messageId: string, options?: ReadOptions): OpenResponse {
+    return this.#open((stream) => this.#responses.read(stream, messageId, options));
+  }
+
+  /** The chat stops reading a response. Returns whether it was reading it. */
+  leave(number: number): boolean {
+    return this.#leave(number, false) !== undefined;
+  }
+
+  /** Asks the server for the whole conversation, in its order. */
+  resync(): void {
+    this.#isOutOfOrder = false;
+    this.#connection.resync();
+  }
+
+  /** Another conversation starts: every response ends. */
+  end(): void {
+    this.#responses.end();
+  }
+
+  #receive(event: ConnectionEvent): void {
+    switch (event.type) {
+      case 'session':
+        return this.#startSession(event.session);
+      case 'chunk':
+        return this.#receiveChunk(event.chunk, event.isReplay === true);
+      case 'done':
+        this.#tools.endTurn();
+        return this.#responses.endTurn();
+      case 'frame-end':
+        this.#tools.runDue();
+        for (const pending of this.#responses.endFrame()) this.#report(pending);
+        return this.#updateRest();
+      case 'refused': {
+        const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';
+        for (const { response } of this.#requests.takeAll()) {
+          if (response !== undefined) this.#fail(response, new ProtocolError(code, event.reason || code));
+        }
+        return;
+      }
+      // A voice that listens to the connection plays sound.
+      case 'binary':
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #startSession(session: SessionInfo): void {
+    this.#isRunning = session.running !== null;
+    this.#tools.startSession(session);
+    this.#reportActive(session.floor);
+    this.#calls.setAwaited(session.open);
+    for (const accepted of session.received) this.#accept(accepted);
+  }
+
+  #receiveChunk(chunk: Chunk, isReplay: boolean): void {
+    switch (chunk.type) {
+      case 'data-reset':
+        return this.#startReset(chunk.data);
+      case 'data-accepted':
+        return this.#accept(chunk.data);
+      case 'data-floor':
+        this.#tools.setActive(chunk.data.connectionId);
+        return this.#reportActive(chunk.data.connectionId);
+      case 'data-message':
+        if (this.#requests.hasMessage(chunk.data.message.id)) return;
+        this.#isOutOfOrder ||= this.#requests.hasMessages;
+        break;
+      case 'data-rewind':
+        this.#isOutOfOrder ||= this.#responses.buffered.length > 0;
+        if (this.#requests.hasMessage(chunk.data.messageId)) return;
+        break;
+      case 'data-decided': {
+        const { toolCallId, approved } = chunk.data;
+        const isOwn = this.#calls.wasSent(toolCallId, 'decision');
+        if (isOwn && this.#calls.get(toolCallId)?.approved === approved) return;
+        // Another page decided: this one must not send a decision, too.
+        this.#calls.markSent([{ toolCallId, state: 'approval-responded', approval: { approved } }]);
+        break;
+      }
+      default:
+    }
+    this.#responses.receive(chunk, isReplay);
+    if (chunk.type === 'start') this.#requests.messageStarted(chunk.messageId);
+    if ('transient' in chunk && chunk.transient) this.#options.onData?.(chunk);
+    if (chunk.type === 'data-error') this.#reject(chunk.data);
+    this.#tools.observe(chunk, isReplay);
+  }
+
+  #reportActive(connectionId: string | null): void {
+    this.#options.onActive?.(this.#tools.isActive, connectionId === null);
+  }
+
+  /** The server accepted a request, and says which message will answer it. */
+  #accept({ requestId, messageId }: AcceptedRequest): void {
+    if (!this.#requests.accept(requestId, messageId) || messageId === undefined) return;
+    // Over HTTP, the answer may start before the acceptance arrives.
+    if (this.#responses.hasStarted(messageId)) this.#requests.messageStarted(messageId);
+    this.#tools.expect(messageId);
+    this.#responses.accept(requestId, messageId);
+  }
+
+  #reject(error: DataParts['error']): void {
+    const request = this.#requests.reject(error);
+    if (!request) return;
+    const { response, answers } = request;
+    if (error.retryable && answers) this.#calls.unmarkSent(answers);
+    if (response !== undefined) this.#fail(response, toError(error));
+  }
+
+  #startReset({ messages, older }: DataParts['reset']): void {
+    this.#reset = { messages: this.#requests.appendTo(messages as UIMessage[]) as Message[], older };
+    this.#responses.reset(messages);
+    this.#reportReset();
+  }
+
+  /** Reports a reset once the chat has processed every response that has ended: until then it would overwrite the messages. */
+  #reportReset(): void {
+    const unread = [...this.#streams.values()].find(({ isEnded, isFinished }) => isEnded && !isFinished);
+    if (unread) return unread.whenFinished(() => this.#reportReset());
+    const reset = this.#reset;
+    this.#reset = null;
+    if (reset) this.#options.onReset?.(reset.messages, reset.older);
+  }
+
+  #report({ messageId, isNew }: Pending): void {
+    // The chat may still process a response of the message that just ended.
+    this.#timers.after(0, () => {
+      if (this.#responses.isBuffered(messageId)) this.#options.onPending?.({ messageId, isNew });
+    });
+  }
+
+  #open(start: (stream: ResponseStream) => void): OpenResponse {
+    for (const [number, { isFinished }] of this.#streams) if (isFinished) this.#streams.delete(number);
+    const number = ++this.#count;
+    const { mergeMs = MERGE_MS } = this.#options;
+    const stream = new ResponseStream(this.#timers, mergeMs, () => this.#leave(number, false));
+    this.#streams.set(number, stream);
+    start(stream);
+    this.#updateRest();
+    return { number, readable: stream.readable as ReadableStream<UIMessageChunk> };
+  }
+
+  #leave(number: number, isRejected: boolean): ResponseStream | undefined {
+    const stream = this.#streams.get(number);
+    if (!stream || stream.isEnded) return undefined;
+    this.#streams.delete(number);
+    this.#responses.leave(stream, isRejected);
+    this.#updateRest();
+    return stream;
+  }
+
+  #fail(number: number, error: Error): void {
+    const stream = this.#leave(number, true);
+    this.#requests.withdraw(number);
+    stream?.fail(error);
+  }
+
+  #updateRest(): void {
+    this.#connection.setAtRest(!this.isRead() && this.#responses.isAtRest);
+  }
+
+  /** A connection that does not reconnect by itself fails the responses that are being read. */
+  #onState(): void {
+    const error = endOf(this.#connection.state);
+    if (!error) return;
+    for (const number of [...this.#streams.keys()]) this.#fail(number, error);
+    this.#requests.takeAll();
+    this.#tools.cancelAll();
+  }
+}

@@ -1,0 +1,115 @@
+import type { Chunk } from '../../protocol/chunks.ts';
+import type { ToolCalls } from '../tool-calls.ts';
+
+/** Where the chunks of a response go. */
+export interface ResponseSink {
+  write(chunk: Chunk): void;
+  end(): void;
+}
+
+/** What the readers of a message share. */
+export interface ReaderContext {
+  messageId: string;
+  calls: ToolCalls;
+  /** Whether the page has a step boundary after all calls of the message. */
+  isStepEnded: boolean;
+}
+
+/**
+ * Passes the chunks of a message to one response. A response may start in the middle of a message, and the AI SDK fails on a delta
+ * without a start or on the outcome of an unknown call: the reader adds and drops chunks so that the response is complete in itself.
+ */
+export class MessageReader {
+  readonly sink: ResponseSink;
+  readonly #context: ReaderContext;
+  /** Text and reasoning blocks that started in this response and have not ended. */
+  readonly #blocks = new Map<string, 'text' | 'reasoning'>();
+  /** Whether the last chunk was a step boundary, which is passed on only when no approval request follows it. */
+  #isStepHeld = false;
+
+  constructor(sink: ResponseSink, context: ReaderContext) {
+    this.sink = sink;
+    this.#context = context;
+  }
+
+  /** Whether a block has started and not ended: the response does not end inside a block. */
+  get isInBlock(): boolean {
+    return this.#blocks.size > 0;
+  }
+
+  push(chunk: Chunk): void {
+    const isHeld = this.#isStepHeld;
+    this.#isStepHeld = chunk.type === 'start-step';
+    // The step around an approval request is dropped: the helper of the AI SDK looks for the call in the last step.
+    if (isHeld && chunk.type !== 'finish-step' && chunk.type !== 'tool-approval-request')
+      this.#pass({ type: 'start-step' });
+    const blocks = this.#blocks;
+    switch (chunk.type) {
+      case 'start-step':
+      case 'finish-step':
+        return;
+      case 'text-start':
+      case 'reasoning-start': {
+        const isOpen = blocks.has(chunk.id);
+        blocks.set(chunk.id, chunk.type === 'text-start' ? 'text' : 'reasoning');
+        if (!isOpen) this.#pass(chunk);
+        return;
+      }
+      case 'text-delta':
+      case 'reasoning-delta': {
+        if (blocks.has(chunk.id)) return this.#pass(chunk);
+        const kind = chunk.type === 'text-delta' ? 'text' : 'reasoning';
+        blocks.set(chunk.id, kind);
+        this.#pass({ type: `${kind}-start`, id: chunk.id });
+        return this.#pass(chunk);
+      }
+      case 'text-end':
+      case 'reasoning-end':
+        if (blocks.delete(chunk.id)) this.#pass(chunk);
+        return;
+      case 'tool-approval-request':
+      case 'tool-output-available':
+      case 'tool-output-error':
+      case 'tool-output-denied':
+        if (this.#context.calls.get(chunk.toolCallId)) this.#pass(chunk);
+        return;
+      default:
+        this.#pass(chunk);
+    }
+  }
+
+  /** Ends the response, and the blocks that started in it. */
+  end(): void {
+    for (const [id, kind] of this.#blocks) this.sink.write({ type: `${kind}-end`, id });
+    this.sink.end();
+  }
+
+  #pass(chunk: Chunk): void {
+    if (this.#isStepOver(chunk)) this.#pass({ type: 'start-step' });
+    this.sink.write(chunk);
+  }
+
+  /**
+   * Whether a step boundary belongs before the chunk. The wire has none between tool calls and the text after them; but the tool-calls
+   * helper of the AI SDK looks at the last step, and would send its settled calls again after every response. A call without an outcome
+   * stays in the last step, where the helpers look for it.
+   */
+  #isStepOver(chunk: Chunk): boolean {
+    const context = this.#context;
+    switch (chunk.type) {
+      case 'start-step':
+        context.isStepEnded = true;
+        return false;
+      case 'tool-input-start':
+      case 'tool-input-available':
+        context.isStepEnded = false;
+        return false;
+      case 'text-start':
+      case 'reasoning-start':
+      case 'finish':
+        return !context.isStepEnded && context.calls.areSettled(context.messageId);
+      default:
+        return false;
+    }
+  }
+}

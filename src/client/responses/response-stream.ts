@@ -1,0 +1,155 @@
+import type { Chunk } from '../../protocol/chunks.ts';
+import type { Timers } from '../platform.ts';
+
+type Delta = Extract<Chunk, { type: 'text-delta' | 'reasoning-delta' }>;
+
+function isDelta(chunk: Chunk): chunk is Delta {
+  return (chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && !chunk.providerMetadata;
+}
+
+/** Two neighbouring deltas of one block as one; null when the chunks are no such deltas. */
+export function joinDeltas(first: Chunk | null | undefined, second: Chunk): Delta | null {
+  if (!first || !isDelta(first) || !isDelta(second)) return null;
+  const isSameBlock = first.type === second.type && first.id === second.id;
+  return isSameBlock ? { ...first, delta: first.delta + second.delta } : null;
+}
+
+/** A long text takes longer to draw: with every so many characters the window grows by itself, up to a limit. */
+const STEP_LENGTH = 2_500;
+const MAX_STEPS = 4;
+/** Characters a millisecond, faster than any model writes: then larger pieces are enough. */
+const FLOOD = 16;
+const FLOOD_FACTOR = 6;
+
+/**
+ * One response as `useChat` reads it. The first delta is passed on at once; those that follow within the window are passed on as one, so
+ * that the page draws once a frame and not once a word, less often for a long text, and still less in a flood. All other chunks are
+ * passed on at once, in order.
+ */
+export class ResponseStream {
+  readonly readable: ReadableStream<Chunk>;
+  /** Deltas of the window, joined. */
+  #held: Delta | null = null;
+  readonly #timers: Timers;
+  readonly #windowMs: number;
+  #controller: ReadableStreamDefaultController<Chunk> | null = null;
+  #closeWindow: (() => void) | null = null;
+  /** Whether the reader has processed all chunks and asks for more. */
+  #isRead = false;
+  #ending: ReadableStreamDefaultController<Chunk> | null = null;
+  #isEnded = false;
+  #isFinished = false;
+  #onFinished: (() => void) | null = null;
+  /** How many characters have arrived in deltas. */
+  #length = 0;
+
+  /** `onCancel`: the reader cancelled the stream. */
+  constructor(timers: Timers, windowMs: number, onCancel: () => void) {
+    this.#timers = timers;
+    this.#windowMs = windowMs;
+    this.readable = new ReadableStream<Chunk>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#wasRead(),
+        cancel: () => {
+          this.#detach();
+          this.#ending = null;
+          onCancel();
+          this.#finish();
+        },
+      },
+      // No read-ahead: a reader that pulls has processed all that it had.
+      { highWaterMark: 0 },
+    );
+  }
+
+  /** Whether `end` or `fail` was called. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Whether the stream has ended and its reader has processed all chunks or has left: then the chat no longer writes. */
+  get isFinished(): boolean {
+    return this.#isFinished;
+  }
+
+  /** Calls back once when the stream is finished. */
+  whenFinished(work: () => void): void {
+    this.#onFinished = work;
+  }
+
+  write(chunk: Chunk): void {
+    const joined = joinDeltas(this.#held, chunk);
+    if (!joined) this.#flush();
+    if (!isDelta(chunk)) return this.#enqueue(chunk);
+    this.#held = joined ?? chunk;
+    this.#length += chunk.delta.length;
+    if (this.#closeWindow) return;
+    this.#flush();
+    this.#openWindow();
+  }
+
+  /** Ends the stream, after the chunks that are not read yet. */
+  end(): void {
+    this.#flush();
+    this.#ending ??= this.#controller;
+    this.#isEnded = true;
+    this.#detach();
+    if (this.#isRead) this.#wasRead();
+  }
+
+  /** Ends the stream with an error. */
+  fail(error: Error): void {
+    this.#flush();
+    const controller = this.#controller;
+    this.#isEnded = true;
+    this.#detach();
+    // A stream that fails drops its queue: give the reader time to read it.
+    this.#timers.after(0, () => controller?.error(error));
+  }
+
+  #openWindow(factor = 1): void {
+    const steps = Math.min(MAX_STEPS, 1 + Math.floor(this.#length / STEP_LENGTH));
+    const before = this.#length;
+    const ms = this.#windowMs * steps * factor;
+    this.#closeWindow = this.#timers.after(ms, () => {
+      this.#closeWindow = null;
+      const isFlood = this.#length - before > FLOOD * ms;
+      if (this.#flush()) this.#openWindow(isFlood ? FLOOD_FACTOR : 1);
+    });
+  }
+
+  /** Passes the held delta on. Returns whether there was one. */
+  #flush(): boolean {
+    const held = this.#held;
+    this.#held = null;
+    if (held) this.#enqueue(held);
+    return held !== null;
+  }
+
+  #enqueue(chunk: Chunk): void {
+    this.#isRead = false;
+    this.#controller?.enqueue(chunk);
+  }
+
+  #wasRead(): void {
+    this.#isRead = true;
+    if (!this.#ending) return;
+    this.#ending.close();
+    this.#ending = null;
+    this.#finish();
+  }
+
+  #finish(): void {
+    this.#isFinished = true;
+    this.#onFinished?.();
+  }
+
+  #detach(): void {
+    this.#controller = null;
+    this.#closeWindow?.();
+    this.#closeWindow = null;
+  }
+}

@@ -1,0 +1,261 @@
+import type { Chunk } from '../../protocol/chunks.ts';
+import { settledCall, type ToolCalls } from '../tool-calls.ts';
+import { MessageReader, type ReaderContext, type ResponseSink } from './message-reader.ts';
+import { joinDeltas } from './response-stream.ts';
+
+/** Chunks arrived for a message that no response reads. `isNew`: the page has not seen the message before. */
+export interface Pending {
+  messageId: string;
+  isNew: boolean;
+}
+
+/** Chunks of a message that wait for a reader. Deltas are joined, so that the buffer grows only with the text. */
+class ChunkBuffer {
+  readonly #chunks: { chunk: Chunk; isReplay: boolean }[] = [];
+
+  push(chunk: Chunk, isReplay: boolean): void {
+    const last = this.#chunks.at(-1);
+    const joined = last?.isReplay === isReplay ? joinDeltas(last.chunk, chunk) : null;
+    if (last && joined) last.chunk = joined;
+    else this.#chunks.push({ chunk, isReplay });
+  }
+
+  /** Whether it holds only a `start`, and that is no replay. */
+  get isBare(): boolean {
+    const [first, second] = this.#chunks;
+    return first?.chunk.type === 'start' && !first.isReplay && !second;
+  }
+
+  /** All chunks; for a page that already shows the message, of the replayed ones only the outcomes of calls. */
+  read(isShown: boolean): Chunk[] {
+    return this.#chunks.flatMap(({ chunk, isReplay }) =>
+      isShown && isReplay && settledCall(chunk) === null ? [] : chunk,
+    );
+  }
+}
+
+/** The reading state of a message. */
+type State =
+  /** Chunks wait for a reader. `isNew`: from the first one on. `isReported`: the page knows. `isOver`: no more follow. */
+  | { is: 'buffered'; buffer: ChunkBuffer; isNew: boolean; isReported: boolean; isOver: boolean }
+  /** A response gets the chunks as they arrive. */
+  | { is: 'read'; reader: MessageReader }
+  /** It has no reader, and more chunks follow, by themselves or after an answer. */
+  | { is: 'paused' }
+  /** The AI SDK stopped reading at an error chunk. Chunks after it are dropped. */
+  | { is: 'failed' }
+  /** No chunks follow. */
+  | { is: 'over' };
+
+/** One message of a conversation while its chunks arrive: which response reads it, what waits, and whether more follows. */
+export class StreamedMessage {
+  readonly id: string;
+  readonly #calls: ToolCalls;
+  readonly #readerContext: ReaderContext;
+  #state: State = { is: 'over' };
+  /** Whether the page has the message from elsewhere: replays of it are dropped. */
+  #isShown = false;
+  /** Whether a step with approval requests is open: it may hold several, which arrive one by one. */
+  #isAsking = false;
+  /** Whether its turn ended while a call of it was still without an outcome. */
+  #isDone = false;
+  #hasStarted = false;
+
+  constructor(id: string, calls: ToolCalls) {
+    this.id = id;
+    this.#calls = calls;
+    this.#readerContext = { messageId: id, calls, isStepEnded: false };
+  }
+
+  get is(): State['is'] {
+    return this.#state.is;
+  }
+
+  /** Whether a chunk of it has arrived. */
+  get hasStarted(): boolean {
+    return this.#hasStarted;
+  }
+
+  /** The response that reads it. */
+  get sink(): ResponseSink | undefined {
+    return this.#state.is === 'read' ? this.#state.reader.sink : undefined;
+  }
+
+  /** Whether it is buffered from its first chunk on. */
+  get isUnread(): boolean {
+    return this.#state.is === 'buffered' && this.#state.isNew;
+  }
+
+  /** Whether all chunks were read, and no more follow before the page answers a call. */
+  get isAtRest(): boolean {
+    if (this.is === 'read' || this.is === 'paused') return !this.#isAsking && this.#waitsForPage;
+    return this.is !== 'buffered';
+  }
+
+  /** Whether a response waits for its first chunk. */
+  get isExpected(): boolean {
+    return this.#state.is === 'read' && !this.#hasStarted;
+  }
+
+  /** Whether no chunks follow, and none wait for a reader. */
+  get isIdle(): boolean {
+    return this.is === 'over' || this.is === 'failed';
+  }
+
+  /** Expects its first chunk: for a response, or to be buffered. */
+  expect(sink?: ResponseSink): void {
+    this.#state = sink
+      ? this.#readBy(sink)
+      : { is: 'buffered', buffer: new ChunkBuffer(), isNew: true, isReported: true, isOver: false };
+  }
+
+  /** A `start` chunk of it arrived: it starts, or continues, also after a failure. */
+  start(): void {
+    this.#isDone = false;
+    if (this.is === 'failed') this.#state = { is: 'paused' };
+  }
+
+  /** The page shows it, from elsewhere. */
+  show(): void {
+    this.#isShown = true;
+  }
+
+  /** The page loaded it over HTTP. If only its `start` arrived here, what follows continues the loaded message. */
+  loaded(): void {
+    if (this.#state.is !== 'buffered' || !this.#state.buffer.isBare) return;
+    this.show();
+    this.#state = { is: 'paused' };
+  }
+
+  /** Lets a response read it: the buffered chunks, and those that follow. `expects`: the page sent an answer, so more follow. */
+  read(sink: ResponseSink, expects: boolean): void {
+    const before = this.#state;
+    const isOver = !expects && (before.is === 'buffered' ? before.isOver : this.isIdle);
+    if (isOver && before.is !== 'buffered') return sink.end();
+    this.#state = this.#readBy(sink);
+    const buffered = before.is === 'buffered' ? before.buffer.read(this.#isShown) : [];
+    for (const chunk of buffered) this.#deliver(expects ? withoutFinish(chunk) : chunk);
+    if (isOver) this.close('over');
+    else if (this.#isPaused) this.close();
+  }
+
+  /** Receives a chunk of it. */
+  receive(chunk: Chunk, isReplay: boolean): void {
+    if (this.is === 'failed') return;
+    this.#hasStarted = true;
+    const isRepeated = chunk.type === 'tool-input-available' && this.#isDecided(chunk.toolCallId);
+    this.#calls.observe(chunk, this.id);
+    // The page may show an output of the call by now, which this chunk would remove.
+    if (isRepeated) return;
+    if (this.is === 'over') this.#state = { is: 'paused' };
+    const isInStep = chunk.type === 'start-step' || chunk.type === 'tool-approval-request';
+    this.#isAsking = isInStep && (this.#isAsking || chunk.type === 'start-step');
+    if (this.is !== 'read') return this.#buffer(chunk, isReplay);
+    const isSeen = isReplay && this.#isShown && settledCall(chunk) === null;
+    if (!isSeen) this.#deliver(chunk);
+  }
+
+  /** Its turn ended. */
+  endTurn(): void {
+    const state = this.#state;
+    // An answer and the end of the turn may cross on the wire: then more follows.
+    this.#isDone = state.is !== 'failed' && this.#hasAnsweredCall;
+    if (this.#isDone) return;
+    if (state.is === 'buffered') state.isOver = true;
+    else if (state.is === 'read') this.close('over');
+    else this.#state = { is: 'over' };
+  }
+
+  /** A call of it got its outcome outside the message. If its turn has ended, no more follow. */
+  callSettled(): void {
+    if (this.#isDone) this.endTurn();
+  }
+
+  /** All chunks of a frame have arrived: a pause ends the response, and new buffered chunks are reported. */
+  endFrame(): Pending | null {
+    const state = this.#state;
+    if (this.#isPaused) this.close();
+    if (state.is !== 'buffered' || state.isReported) return null;
+    state.isReported = true;
+    return { messageId: this.id, isNew: state.isNew };
+  }
+
+  /** Its reader left; `isRejected`: because the server rejected the request for it. */
+  leave(isRejected: boolean): void {
+    this.#state = { is: isRejected ? 'over' : 'paused' };
+  }
+
+  /** The page gets it anew in a reset. */
+  reset(): void {
+    this.close();
+    this.#state = { is: 'over' };
+    this.#isShown = false;
+    this.#isAsking = false;
+  }
+
+  /** Ends the response that reads it. */
+  close(is: 'paused' | 'over' | 'failed' = 'paused'): void {
+    if (this.#state.is !== 'read') return;
+    const { reader } = this.#state;
+    this.#state = { is };
+    reader.end();
+  }
+
+  #buffer(chunk: Chunk, isReplay: boolean): void {
+    const isNew = this.isUnread;
+    const isBareStart = chunk.type === 'start' && chunk.messageMetadata === undefined && !isNew;
+    if (this.#state.is === 'buffered') this.#state.isOver = false;
+    if (chunk.type === 'finish-step' || isBareStart) return;
+    if (this.#state.is !== 'buffered') {
+      this.#state = { is: 'buffered', buffer: new ChunkBuffer(), isNew, isReported: true, isOver: false };
+    }
+    this.#state.buffer.push(chunk, isReplay);
+    if (chunk.type !== 'start' && chunk.type !== 'start-step') this.#state.isReported = false;
+  }
+
+  #deliver(chunk: Chunk): void {
+    const state = this.#state;
+    if (state.is !== 'read') return;
+    state.reader.push(chunk);
+    if (chunk.type === 'error') this.close('failed');
+  }
+
+  #readBy(sink: ResponseSink): State {
+    return { is: 'read', reader: new MessageReader(sink, this.#readerContext) };
+  }
+
+  /** Whether a response reads it, and no chunks follow before the page answers a call. */
+  get #isPaused(): boolean {
+    const state = this.#state;
+    return state.is === 'read' && !state.reader.isInBlock && !this.#isAsking && this.#waitsForPage;
+  }
+
+  /** Whether it has calls without an outcome, and all of them wait for the user or the page. */
+  get #waitsForPage(): boolean {
+    const open = this.#calls.open(this.id);
+    return open.length > 0 && open.every((call) => this.#calls.waitsForPage(call));
+  }
+
+  /** Whether a call was answered and has no outcome yet, or a browser tool is about to run. */
+  get #hasAnsweredCall(): boolean {
+    const calls = this.#calls;
+    return calls
+      .open(this.id)
+      .some(
+        (call) =>
+          calls.wasSent(call.id, 'output') || call.state === 'approval-responded' || calls.isDue(call),
+      );
+  }
+
+  /** Whether the user approved the call, and the page has to run it. */
+  #isDecided(toolCallId: string): boolean {
+    const call = this.#calls.get(toolCallId);
+    return call?.state === 'approval-responded' && this.#calls.waitsForPage(call);
+  }
+}
+
+/** The `finish` of an earlier part of the message is not the end of the part that the page expects: only its metadata counts. */
+function withoutFinish(chunk: Chunk): Chunk {
+  if (chunk.type !== 'finish') return chunk;
+  return { type: 'message-metadata', messageMetadata: chunk.messageMetadata ?? {} };
+}

@@ -1,0 +1,189 @@
+import { BINARY, encodeBinary } from '../../protocol/codec.ts';
+import { type DetectSpeech, energyDetector, type SpeechDetector } from '../../protocol/speech-detector.ts';
+import type { Connection } from '../link/index.ts';
+import type { VoiceOptions } from './voice-state.ts';
+
+const SAMPLE_RATE = 16_000;
+/** How many samples are kept while there is no connection: half a minute. */
+const MAX_HELD = 30 * SAMPLE_RATE;
+/** Sound from before speech was detected, so that the first syllable is not lost: 500 ms in pieces of 20. */
+const PRE_ROLL = 25;
+/** While a button is held, sound is sent only after this much of it: until then it may be a tap. 300 ms. */
+const TAP = 15;
+
+/** Sends the user's speech to the server. Speech without a connection is sent when the connection is back. */
+export class SpeechSender {
+  readonly #isText: boolean;
+  #connection: Connection | null = null;
+  /** Whether the user speaks. */
+  #isOpen = false;
+  /** Whether the server knows. */
+  #isAnnounced = false;
+  #held: Int16Array[] = [];
+  #heldSamples = 0;
+
+  constructor(isText: boolean) {
+    this.#isText = isText;
+  }
+
+  /** Uses another connection, or the same one after a reconnect: its server knows nothing of the speech. */
+  connect(connection: Connection | null): void {
+    this.#connection = connection;
+    this.#isAnnounced = false;
+    this.#flush();
+  }
+
+  start(): void {
+    this.#isOpen = true;
+    this.#flush();
+  }
+
+  push(pcm: Int16Array): void {
+    if (!this.#isOpen) return;
+    this.#held.push(pcm);
+    this.#heldSamples += pcm.length;
+    while (this.#heldSamples > MAX_HELD) this.#heldSamples -= this.#held.shift()?.length ?? 0;
+    this.#flush();
+  }
+
+  end(): void {
+    this.#isOpen = false;
+    this.#flush();
+  }
+
+  #flush(): void {
+    const connection = this.#connection;
+    if (connection?.state.status !== 'live') return;
+    if (!this.#isAnnounced && (this.#isOpen || this.#held.length > 0)) {
+      // By a button or by a detector: the client finds the ends of the speech.
+      const data = { action: 'start', detection: 'client' } as const;
+      this.#isAnnounced = connection.send({ type: 'audio_control', data });
+    }
+    for (const pcm of this.#held.splice(0)) this.#send(connection, pcm);
+    this.#heldSamples = 0;
+    if (this.#isOpen || !this.#isAnnounced) return;
+    connection.send({ type: 'audio_control', data: { action: 'stop' } });
+    this.#isAnnounced = false;
+  }
+
+  #send(connection: Connection, pcm: Int16Array): void {
+    const payload = new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
+    if (this.#isText) {
+      const chunk = btoa(String.fromCharCode(...payload));
+      const data = { chunk, sampleRate: SAMPLE_RATE, channels: 1, bitDepth: 16 };
+      connection.send({ type: 'audio_chunk', data });
+    } else {
+      const frame = encodeBinary({ kind: BINARY.audioUp, sampleRate: SAMPLE_RATE, payload });
+      connection.send(frame as Uint8Array<ArrayBuffer>);
+    }
+  }
+}
+
+/** The user's speech, from the microphone to the sender: it detects speech, and decides which sound is sent. */
+export class UserSpeech {
+  readonly #options: VoiceOptions;
+  readonly #onSpeech: (isSpeech: boolean) => void;
+  readonly #onSending: () => void;
+  readonly #sender: SpeechSender;
+  #detector: SpeechDetector | null = null;
+  /** The function that created the detector. */
+  #detect: DetectSpeech | null = null;
+  /** The last sound that was not sent. */
+  #before: Int16Array[] = [];
+  #isTalking = false;
+  /** Whether nothing of the current speech was sent, because it may be a tap. */
+  #isHeldBack = false;
+
+  /** `onSpeech`: the detector found the start or end of speech. `onSending`: the speech is being sent. */
+  constructor(options: VoiceOptions, onSpeech: (isSpeech: boolean) => void, onSending: () => void) {
+    this.#options = options;
+    this.#onSpeech = onSpeech;
+    this.#onSending = onSending;
+    this.#sender = new SpeechSender(options.wire === 'text');
+  }
+
+  /** Whether the user speaks, or holds the button. */
+  get isTalking(): boolean {
+    return this.#isTalking;
+  }
+
+  /** Whether the user speaks for certain, so that the sound is sent. */
+  get isSending(): boolean {
+    return this.#isTalking && !this.#isHeldBack;
+  }
+
+  connect(connection: Connection | null): void {
+    this.#sender.connect(connection);
+  }
+
+  /** Starts to detect speech. */
+  startDetector(): void {
+    this.#detector?.close?.();
+    this.#detect = this.#options.detect ?? energyDetector();
+    this.#detector = this.#detect(this.#onSpeech);
+  }
+
+  /** Uses another detector; at once, unless the user is speaking. */
+  detectWith(detect: DetectSpeech): void {
+    this.#options.detect = detect;
+    this.#replaceDetector();
+  }
+
+  /** Receives sound of the microphone. */
+  push(pcm: Int16Array): void {
+    if (this.isSending) this.#sender.push(pcm);
+    else {
+      this.#before.push(pcm);
+      if (this.#before.length > PRE_ROLL) this.#before.shift();
+      if (this.#isTalking && this.#before.length >= TAP) this.#startSending();
+    }
+    this.#detector?.push(pcm);
+  }
+
+  /** The user starts to speak; the sound just before is sent, too. */
+  start(mayBeTap: boolean): void {
+    this.#isTalking = true;
+    this.#isHeldBack = true;
+    if (!mayBeTap) this.#startSending();
+  }
+
+  /** The user has spoken. */
+  end(): void {
+    if (this.#isHeldBack) this.#startSending();
+    this.#isTalking = false;
+    this.#sender.end();
+    this.#replaceDetector();
+  }
+
+  /** The user did not speak: it was a tap. */
+  cancel(): void {
+    if (this.isSending) this.#sender.end();
+    this.#isTalking = false;
+    this.#isHeldBack = false;
+  }
+
+  /** Drops the sound that was not sent. */
+  forget(): void {
+    this.#before = [];
+  }
+
+  /** The microphone is off. */
+  close(): void {
+    this.#detector?.close?.();
+    this.#detector = null;
+    this.forget();
+  }
+
+  #startSending(): void {
+    this.#isHeldBack = false;
+    this.#sender.start();
+    for (const pcm of this.#before.splice(0)) this.#sender.push(pcm);
+    this.#onSending();
+  }
+
+  /** Not while the user speaks: a detector that missed the start would not find the end. */
+  #replaceDetector(): void {
+    const { detect } = this.#options;
+    if (this.#detector && !this.#isTalking && detect && this.#detect !== detect) this.startDetector();
+  }
+}

@@ -1,0 +1,97 @@
+/** Detects in 16 kHz mono sound, which arrives piece by piece, when speech starts and ends. */
+export interface SpeechDetector {
+  push(pcm: Int16Array): void;
+  /** Releases what the detector holds, such as a model. */
+  close?(): void;
+}
+
+/** Creates a detector that calls `onSpeech` with true when speech starts and with false when it has ended. */
+export type DetectSpeech = (onSpeech: (isSpeech: boolean) => void) => SpeechDetector;
+
+/** 20 ms at 16 kHz: the step in which sound is measured. */
+const STEP = 320;
+/** Speech starts when so many of the last steps were loud, and so many of those were voiced. */
+const LOUD_STEPS = 3;
+const VOICED_STEPS = 2;
+const WITHIN = 6;
+/** How many times louder than the background speech is. */
+const ABOVE_BACKGROUND = 3;
+/** The largest change from sample to sample in a voice, as a share of its power. Hiss, rain and knocks change more. */
+const ROUGHEST = 0.4;
+/** The coefficient of a high-pass at about 130 Hz, which removes rumble before the change is measured. */
+const HIGH_PASS = 0.95;
+
+/** Options of the energy detector. */
+export interface EnergyDetectorOptions {
+  /** From 0, for a loud room, to 1, for a whispering voice. Default: 0.5. */
+  sensitivity?: number;
+  /** How many milliseconds of quiet end the speech. Default: 700. */
+  quietMs?: number;
+}
+
+/**
+ * A speech detector (VAD) by loudness: it takes sound for speech that is louder than the background and voiced. It is small and needs no
+ * model. It ignores hiss and knocks, but cannot tell a voice from music.
+ *
+ * @example
+ * const detector = energyDetector({ sensitivity: 0.7 })((isSpeech) => console.log(isSpeech));
+ * detector.push(pcm);
+ */
+export function energyDetector({
+  sensitivity = 0.5,
+  quietMs = 700,
+}: EnergyDetectorOptions = {}): DetectSpeech {
+  // Of 32,767: nothing quieter is speech, however silent the room is.
+  const faintest = 350 * 4 ** (1 - 2 * sensitivity);
+  // A whisper is rough as well.
+  const roughest = ROUGHEST + 5 * Math.max(0, sensitivity - 0.5);
+  const quietSteps = quietMs / 20;
+  return (onSpeech) => {
+    let sum = 0;
+    let count = 0;
+    let before = 0;
+    let high = 0;
+    let power = 0;
+    let change = 0;
+    let background = faintest / ABOVE_BACKGROUND;
+    let isSpeech = false;
+    let quiet = 0;
+    let recent: ('quiet' | 'rough' | 'voiced')[] = [];
+    const step = (loudness: number, roughness: number) => {
+      const isLoud = loudness > Math.max(faintest, background * ABOVE_BACKGROUND);
+      // The background follows a quieter sound at once, and a louder one slowly.
+      background =
+        loudness < background ? loudness : background + (loudness - background) * (isLoud ? 0.002 : 0.05);
+      quiet = isLoud ? 0 : quiet + 1;
+      recent = [...recent, !isLoud ? 'quiet' : roughness > roughest ? 'rough' : 'voiced'].slice(
+        -WITHIN,
+      ) as typeof recent;
+      const loud = recent.filter((one) => one !== 'quiet').length;
+      const voiced = recent.filter((one) => one === 'voiced').length;
+      if (isSpeech ? quiet < quietSteps : loud < LOUD_STEPS || voiced < VOICED_STEPS) return;
+      isSpeech = !isSpeech;
+      recent = [];
+      onSpeech(isSpeech);
+    };
+    return {
+      push(pcm) {
+        for (const sample of pcm) {
+          sum += sample * sample;
+          const higher = HIGH_PASS * high + sample - before;
+          power += higher * higher;
+          change += (higher - high) ** 2;
+          high = higher;
+          before = sample;
+          if (++count < STEP) continue;
+          const loudness = Math.sqrt(sum / STEP);
+          const roughness = change / Math.max(1, power);
+          sum = 0;
+          count = 0;
+          power = 0;
+          change = 0;
+          step(loudness, roughness);
+        }
+      },
+    };
+  };
+}

@@ -1,0 +1,85 @@
+import { CONFIRMATION_TOOL, type Message, type TokenUsage } from '../protocol/chunks.ts';
+import { toolNameOf } from '../protocol/tool-call.ts';
+
+/** A call that waits for the user's decision. */
+export interface PendingApproval {
+  /** The id of the approval request; for a call of the confirmation tool, the id of that call. */
+  id: string;
+  messageId: string;
+  /** The call, as the message shows it. */
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+  /** When the approval request expires, in milliseconds since 1970; null: never. */
+  expiresAt: number | null;
+  /** Whether it is a call of the confirmation tool, whose output is the decision. */
+  isConfirmation: boolean;
+}
+
+interface Part {
+  type: string;
+  toolCallId: string;
+  toolName?: string;
+  state: string;
+  input?: unknown;
+  approval?: { id: string; descriptor?: unknown };
+}
+
+/**
+ * The decisions that these messages wait for, in order.
+ *
+ * @example
+ * for (const approval of pendingApprovals(chat.messages)) console.log(approval.toolName, approval.input);
+ */
+export function pendingApprovals(messages: readonly Message[]): PendingApproval[] {
+  return messages.flatMap((message) =>
+    message.role === 'assistant'
+      ? message.parts.flatMap((part) =>
+          'toolCallId' in part ? (approvalOf(message.id, part as unknown as Part) ?? []) : [],
+        )
+      : [],
+  );
+}
+
+function approvalOf(messageId: string, part: Part): PendingApproval | null {
+  const { toolCallId, state, input, approval } = part;
+  const name = toolNameOf(part) ?? '';
+  const request = state === 'approval-requested' ? approval : undefined;
+  const isConfirmation = name === CONFIRMATION_TOOL && state === 'input-available';
+  if (!request && !isConfirmation) return null;
+  const { originalFunctionCall: asked } = ((isConfirmation && input) || {}) as {
+    originalFunctionCall?: { name?: unknown; args?: unknown };
+  };
+  const { expiresAt } = (request?.descriptor ?? {}) as { expiresAt?: unknown };
+  return {
+    id: request?.id ?? toolCallId,
+    messageId,
+    toolCallId,
+    toolName: typeof asked?.name === 'string' ? asked.name : name,
+    input: isConfirmation ? (asked?.args ?? {}) : input,
+    expiresAt: typeof expiresAt === 'number' ? expiresAt : null,
+    isConfirmation,
+  };
+}
+
+/** The message that `sendMessage()` without a message continues: the last one with a decision, else the last of all. */
+export function continuedMessage(messages: readonly Message[]): Message | undefined {
+  const decided = messages.findLast(({ parts }) =>
+    parts.some((part) => 'toolCallId' in part && part.state === 'approval-responded'),
+  );
+  return decided ?? messages.at(-1);
+}
+
+const KINDS = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'total'] as const;
+
+/** The sum of the token counts of these messages; null for a count that no message has. */
+export function totalUsage(messages: readonly Message[]): TokenUsage {
+  const total = Object.fromEntries(KINDS.map((kind) => [kind, null])) as unknown as TokenUsage;
+  for (const { metadata } of messages) {
+    for (const kind of KINDS) {
+      const count = metadata?.usage?.[kind];
+      if (typeof count === 'number') total[kind] = (total[kind] ?? 0) + count;
+    }
+  }
+  return total;
+}
