@@ -109,7 +109,7 @@ describe('the inspector', () => {
     await expect.poll(isInSight).toBe(true);
     await details
       .getByRole('region', { name: 'Rules' })
-      .getByText(/A text or reasoning block is one start/)
+      .getByText(/A text or reasoning block MUST be one start/)
       .waitFor();
     await list.focus();
     const before = await list.getByRole('option').last().getAttribute('aria-setsize');

@@ -236,7 +236,7 @@ describe('the connection of a page', () => {
       expect(log).toEqual(['pay Alice 30']);
     });
 
-    test('[B30] [S21] a browser tool runs on the page where it was approved, and only there', async () => {
+    test('[B30a] [S21b] a browser tool runs on the page where it was approved, and only there', async () => {
       const { location } = fourTools();
       const { served } = await live([[call('get_location')], [text('Tokyo')]], [location]);
       const ran: string[] = [];
@@ -257,7 +257,7 @@ describe('the connection of a page', () => {
       expect(ran).toEqual(['second']);
     });
 
-    test('[B31] [S21] a browser tool that asks nobody runs on the page that asked for it', async () => {
+    test('[B31] [S21b] a browser tool that asks nobody runs on the page that asked for it', async () => {
       const { music } = fourTools();
       const { served } = await live(
         [[text('Hi.')], [call('change_bgm', { track: 2 })], [text('On.')]],
@@ -277,7 +277,7 @@ describe('the connection of a page', () => {
     });
   });
 
-  test('[B31] a browser tool that runs when the floor is taken runs on where it is, and nowhere else', async () => {
+  test('[B31d] a browser tool that runs when the floor is taken runs on where it is, and nowhere else', async () => {
     const { music } = fourTools();
     const { served } = await live([[call('change_bgm', { track: 2 })], [text('On.')]], [music]);
     const ran: string[] = [];

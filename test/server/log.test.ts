@@ -99,7 +99,7 @@ describe('a line is written', () => {
   });
 
   test('for a request without a key, and one from a foreign page', async () => {
-    const made = server([], { apiKey: 'k-secret' });
+    const made = server([], { apiKey: 'k-secret-of-24-characters' });
     await made.get('/sessions', { 'x-request-id': 'r-1' });
     await made.get('/sessions', { 'x-request-id': 'r-2', origin: 'https://evil.example' });
     expect(made.lines).toEqual([
@@ -137,7 +137,7 @@ describe('a line is written', () => {
 
   test('for a socket that is refused', async () => {
     const { logger, lines } = recorder();
-    const made = harness([], [], { logger, apiKey: 'k' });
+    const made = harness([], [], { logger, apiKey: 'a key that nobody guesses' });
     const served = await serve(made.duologue, { port: 0, quiet: true });
     const socket = new WebSocket(`${served.url.replace('http', 'ws')}/live`);
     await new Promise((resolve) => socket.once('error', resolve));

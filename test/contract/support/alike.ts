@@ -43,5 +43,11 @@ export async function endsAlike(
     expect(played.messages, way).toEqual(scenario.fails ? withoutEnd(played.stored) : played.stored);
     ends.push(played.messages);
   }
-  for (const [index, end] of ends.entries()) expect(end, ways[index]).toEqual(ends[0]);
+  for (const [index, end] of ends.entries())
+    expect(withoutQueued(end), ways[index]).toEqual(withoutQueued(ends[0]));
+}
+
+/** Only where approval requests are sent one after the other does a request say how many follow (T30). */
+function withoutQueued(end: unknown): unknown {
+  return JSON.parse(JSON.stringify(end).replaceAll(/"descriptor":\{"queued":\d+\},/g, ''));
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { LlmResponse } from '@google/adk';
+import { createImageDecoder } from '../../../demo/server/decode-image.ts';
 import { EmbeddedModel } from '../../../src/models/index.ts';
 import { rules } from '../../demo/support/agent.ts';
 import { anthropic } from './anthropic.ts';
@@ -69,7 +70,7 @@ export class FakeProvider {
   /** What its answers wait for. */
   before: Promise<unknown> = Promise.resolve();
   url = '';
-  private readonly rules = new EmbeddedModel({ paceMs: 0, rules });
+  private readonly rules = new EmbeddedModel({ paceMs: 0, rules, decodeImage: createImageDecoder() });
   readonly memory: Memory = { items: new Map(), count: 0 };
   readonly server: Server;
   private calls = 0;
