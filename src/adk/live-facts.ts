@@ -3,7 +3,7 @@ import type { DataParts } from '../protocol/index.ts';
 
 /**
  * Facts about a response of a model that ADK has no field for. ADK copies `customMetadata` from a response to its event, so the
- * facts travel there, under one key, from the models to whoever reads the events. Only this module knows the key.
+ * facts travel there, under one key, from the models to the readers of the events. Only this module knows the key.
  */
 export interface LiveFacts {
   /** With `turnComplete`: true when the answer to later input follows at once, false when none follows. Absent: not known. */

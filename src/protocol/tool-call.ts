@@ -45,7 +45,7 @@ export interface WaitingCall extends ToolFacts {
   approved?: boolean | undefined;
 }
 
-/** Whom a call waits for: nobody (it is settled), the server, the client, or the user (`person`). */
+/** Which party a call waits for: none (it is settled), the server, the client, or the user (`person`). */
 export function waitingFor(call: WaitingCall): 'nobody' | 'server' | 'client' | 'person' {
   switch (call.state) {
     case 'input-streaming':

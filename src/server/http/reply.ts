@@ -226,7 +226,7 @@ export class ResponseReader implements Reader {
     return null;
   }
 
-  /** Its client is told something that stands in no log. */
+  /** Sends the client its private replies, which are in no log. */
   note(): void {
     this.isGreeted = false;
     this.isDue = true;

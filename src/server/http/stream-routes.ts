@@ -164,7 +164,7 @@ class Watcher implements Listener {
   readonly watches = 'always';
   private reader: ResponseReader | null = null;
   private why: ProtocolError | null = null;
-  /** What only this client is told, until it is. */
+  /** Private replies to this client that are not sent yet. */
   private readonly waiting: Chunk[] = [];
 
   constructor(id: string) {

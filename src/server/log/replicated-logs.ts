@@ -219,7 +219,7 @@ export class ReplicatedLogs implements Logs {
     );
   }
 
-  /** One timer for all logs, while something waits: what is said is mostly kept long before it ends. */
+  /** One timer for all logs, while chunks wait: the hub mostly has them long before the timer ends. */
   #checkStallLater(): () => void {
     const { clock } = this.#context;
     return clock.after(STALL_CHECK_MS, () => {

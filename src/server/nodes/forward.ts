@@ -10,7 +10,7 @@ export const NOT_HERE = 'x-duologue-not-here';
 /** Stands on the health of a node that works, but has trouble with an engine at this moment: other nodes move no conversations there. */
 export const TROUBLED = 'x-duologue-troubled';
 
-/** Headers that are about one connection, and not about what is said over it. */
+/** Headers of one connection, which do not belong to the request. */
 const OF_A_CONNECTION = new Set([
   'connection',
   'keep-alive',
@@ -34,7 +34,7 @@ export interface Forwarded {
 /** Thrown when nothing of a request has reached the other node. */
 export class Unreached extends Error {
   override readonly name = 'Unreached';
-  /** Whether nobody listens there, which is how a process that died looks. */
+  /** Whether no process listens there, as after the death of the node. */
   readonly isRefused: boolean;
 
   constructor(cause: NodeJS.ErrnoException) {
@@ -53,7 +53,7 @@ export interface Handover {
   signal: AbortSignal;
 }
 
-/** Asks another node the same. Throws `Unreached` when it cannot, and another error when nobody knows what became of it. */
+/** Asks another node the same. Throws `Unreached` when it cannot, and another error when the outcome is unknown. */
 export function forward(handover: Handover, body: string | null): Promise<Forwarded> {
   const headers = headersFor(handover);
   if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
@@ -62,7 +62,7 @@ export function forward(handover: Handover, body: string | null): Promise<Forwar
     asked.once('error', (error) => reject(faultOf(error)));
     asked.once('response', (response) => {
       asked.on('error', () => undefined);
-      // It ends with an error when the other node dies: whoever reads it hears of its close.
+      // It ends with an error when the other node dies: its reader gets the close.
       response.on('error', () => undefined);
       resolve({ status: response.statusCode ?? 502, headers: headersOf(response), body: response });
     });
@@ -150,7 +150,7 @@ function open(
   // Addresses in the answer are written as the client knows them.
   if (protocol === 'https:') headers['x-forwarded-proto'] = 'https';
   const ask = to.protocol === 'https:' ? overHttps : overHttp;
-  // A connection of its own: one that was kept could be closed just when it is used, and nobody would know what arrived.
+  // A connection of its own: one that was kept could be closed just when it is used, and the outcome would be unknown.
   const asked = ask(to, { method: request.method, headers, agent: false, signal });
   const late = setTimeout(
     () => asked.destroy(Object.assign(new Error('The node does not answer.'), { code: LATE })),
@@ -161,7 +161,7 @@ function open(
   return asked;
 }
 
-/** What went wrong with a request: nothing of it arrived, or nobody knows. */
+/** The failure of a request: nothing of it arrived, or that is unknown. */
 function faultOf(error: NodeJS.ErrnoException): Error {
   const isUnreached = error.syscall === 'connect' || error.syscall === 'getaddrinfo' || error.code === LATE;
   return isUnreached ? new Unreached(error) : error;

@@ -59,13 +59,13 @@ export interface Asked {
   request: Request;
   /** What was read of it. */
   body: () => string | null;
-  /** Whether it may be asked again when nobody knows what became of it. */
+  /** Whether the request may be repeated when its outcome is unknown. */
   isRepeatable: () => boolean;
   /** Another node answers it. */
   handedOn: () => void;
 }
 
-/** Hands a request on; null when the session is not there. Whoever gives a result calls `end` when that is over. */
+/** Hands a request on; null when the session is not there. The caller of the result calls `end` when the response is over. */
 type There<T> = (handover: Handover, end: () => void) => Promise<T | null>;
 
 /** Renewals within a lease: one that is late, or lost, harms nothing. */
@@ -74,7 +74,7 @@ const RENEWALS = 5;
 const SURE = 0.9;
 /** So far clocks may differ: it is what a card has more or less of its time. */
 const CLOCK_MS = 1000;
-/** The try to meet a node that is told of when it fails: at the first one it may be about to listen. */
+/** The attempt to connect to a peer whose failure is logged: at the first one the peer may not listen yet. */
 const TOLD_AT = 2;
 /** How long a node that ends waits for the store. */
 const LEAVE_MS = 2000;
@@ -86,7 +86,7 @@ const SLACK_MS = 2000;
 /**
  * This process among those that share its store. A session is owned by one of them, which answers everything about it; a request
  * that comes to another is handed on to the owner. A node says that it lives by renewing its lease; the sessions of one that does not are
- * taken over by whoever is asked for them.
+ * taken over by the node that gets the next request for them.
  */
 export class Node implements Lease {
   readonly areAlone = false;
@@ -109,7 +109,7 @@ export class Node implements Lease {
   #renewing: Promise<void> = Promise.resolve();
   /** Renewals that are on their way. */
   #renewals = 0;
-  /** Until then, by its own clock, nobody takes over what it owns. */
+  /** Until then, by its own clock, no other node takes over the sessions that it owns. */
   #sureUntil = Number.NEGATIVE_INFINITY;
   readonly #onSure = new Set<() => void>();
 
@@ -232,7 +232,7 @@ export class Node implements Lease {
     throw new Elsewhere(refuge);
   }
 
-  /** Takes no session from now on: whoever asks for one that nobody has gets it from another node. */
+  /** Takes no session from now on: a request for a session without an owner goes to another node. */
   leave(): void {
     this.#isLeaving = true;
   }
@@ -243,7 +243,7 @@ export class Node implements Lease {
     return { serves: headers.get(FORWARDED) ?? owns, owns };
   }
 
-  /** Lets go of a session that nobody uses here. */
+  /** Releases a session that has no clients here. */
   async release(key: OwnedKey): Promise<void> {
     if (this.#isClosed) return;
     await this.#context.directory.release(key).catch((error: unknown) => {
@@ -304,7 +304,7 @@ export class Node implements Lease {
       logger.warn('this node ends without the store: others take its sessions over when its lease has ended');
   }
 
-  /** Another node, one after the other, for a session that nobody has. */
+  /** Another node, one after the other, for a session without an owner. */
   #heir(): NodePlace {
     const living = this.#others.filter((node) => !this.#peers.isDead(node));
     const heir = living[this.#given++ % living.length];
@@ -323,7 +323,7 @@ export class Node implements Lease {
         return await here();
       } catch (thrown) {
         if (!(thrown instanceof Elsewhere || thrown instanceof EngineAway)) throw thrown;
-        // Whoever handed it on looks again.
+        // The node that forwarded the request looks again.
         if (asked.request.headers.has(FORWARDED)) throw new NotHere();
         if (thrown instanceof EngineAway) throw thrown;
         const result = await this.#ask(asked, thrown.node, there);

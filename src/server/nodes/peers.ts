@@ -10,7 +10,7 @@ interface Peer {
   /** How often it was tried to meet it, and whether it is now. */
   tries: number;
   isBeingMet: boolean;
-  /** Since when nobody listens there. */
+  /** Since when no process listens there. */
   refusedSince: number | null;
   isDead: boolean;
   /** Ends what is followed there. */
@@ -33,7 +33,7 @@ export class Peers {
   }
 
   /**
-   * A node could not be reached. One that nobody listens for any more is dead, but only if it was reached before: else it may be the way to
+   * A node could not be reached. A node whose port is closed is dead, but only if it was reached before: else it may be the way to
    * it that is closed. All others are waited for until their lease ends.
    */
   failed(node: NodePlace, isRefused: boolean): void {
@@ -59,7 +59,7 @@ export class Peers {
     return () => followed.delete(end);
   }
 
-  /** Whether a node is to be met: nobody has reached it from here, and nobody is trying to. From now on somebody is. */
+  /** Whether this node must still connect to a peer: it never did, and is not trying to. The caller tries from now on. */
   isToBeMet(node: NodePlace): boolean {
     const peer = this.#of(node.name);
     if (peer.wasReached || peer.isBeingMet) return false;

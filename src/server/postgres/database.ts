@@ -15,7 +15,7 @@ export interface PostgresOptions {
   ssl?: PoolConfig['ssl'];
   /** The clock of what is stored; that of the database unless given. */
   now?: () => number;
-  /** Is told of connections that broke while nobody used them. */
+  /** Called for connections that broke while they were idle. */
   onWarning?: (message: string) => void;
 }
 
@@ -56,8 +56,8 @@ export class Database {
           oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
       },
     });
-    // Without a listener a connection that breaks while nobody uses it would end the process, and so would one that breaks between two
-    // statements of whoever has it: they hear of it at the next.
+    // Without a listener a connection that breaks while it is idle would end the process, and so would one that breaks between two
+    // statements of its user: the next statement fails instead.
     pool.on('error', (error) => options.onWarning?.(`a connection to PostgreSQL broke: ${error.message}`));
     pool.on('connect', (client) => client.on('error', () => undefined));
     return new Database(pool, options.patienceMs ?? 10_000);

@@ -1,6 +1,6 @@
 /**
  * One function for each write, so that a write is one round trip and one transaction, and a client that stops in the middle holds no lock.
- * Each begins with the row of its session: whoever has that is alone with the session. Then come the state of the user and that of the app, always in
+ * Each begins with the row of its session: the transaction that locks it is alone with the session. Then come the state of the user and that of the app, always in
  * this order. `p_at` is null where the time of the database is to be taken. `p_operation` is the same when a write is sent again because its answer was
  * lost: what was done is not done twice.
  *

@@ -64,7 +64,7 @@ function stateText(value: unknown): string | null {
   return isWordless ? null : toJson(value, 'The state');
 }
 
-/** The keys of a change: as it names them, whose they are, and what they are called there. Temporary ones are nobody's. */
+/** The keys of a change: as it names them, whose they are, and what they are called there. Temporary ones have no owner. */
 function scopedKeys(
   key: SessionKey,
   delta: Record<string, unknown>,

@@ -7,7 +7,7 @@ export interface RedisOptions {
   url: string;
   /** What all keys begin with; `duologue` unless given. Several groups of servers may share a Redis with one each. */
   prefix?: string;
-  /** Is told when Redis is away, and when it is back. */
+  /** Called when Redis becomes unreachable, and when it is back. */
   onWarning?: (message: string) => void;
 }
 
@@ -46,7 +46,7 @@ export class RedisConnection {
   /** Connects, or says why it cannot. `beat`: the command that is sent each second. */
   static async open(options: RedisOptions, beat: readonly string[]): Promise<RedisConnection> {
     const connection = new RedisConnection(options, beat);
-    // What is wrong from the beginning is told, and not waited for.
+    // A failure of the first connection is thrown at once, because waiting does not repair it.
     await tryOnce(options.url, beat).catch((cause: unknown) => {
       throw cause instanceof StoreError ? cause : new StoreError(inWords(cause, options.url), { cause });
     });
@@ -178,7 +178,7 @@ async function newClient(url: string, reconnectStrategy: (retries: number, cause
   return createClient({
     url,
     RESP: 2,
-    // What cannot be sent now is refused now: whoever sends it knows better what to do with it.
+    // A command that cannot be sent now fails now: its caller decides what to do.
     disableOfflineQueue: true,
     socket: { connectTimeout: CONNECT_MS, reconnectStrategy },
   });

@@ -28,7 +28,7 @@ const CONTENTS = [
   { table: 'waiting', key: 'seq', piece: 16 },
 ];
 
-/** A session that nobody finds any more, and whose rows are being removed. Its audit lines have numbers up to `lastLine`. */
+/** A session that no reader finds any more, and whose rows are being removed. Its audit lines have numbers up to `lastLine`. */
 export interface RemovedSession extends SessionKey {
   n: number;
   lastLine: number;
@@ -138,7 +138,7 @@ export function sessionTable(db: Database) {
     touch(key: OwnedKey, at: number): number | undefined {
       return touch.first(at, ...keyText(key), key.fence)?.n ?? this.findOwned(key);
     },
-    /** Lets nobody find the session any more. What belongs to it is still to be removed, piece by piece. */
+    /** Hides the session from every reader. Its rows are still to be removed, piece by piece. */
     hide({ app, user, id }: SessionKey, n: number, lastLine: number): RemovedSession {
       const removed = { app, user, id, n, lastLine };
       hide.run(toText(JSON.stringify(removed)), n);

@@ -350,7 +350,7 @@ export class Calls {
   /** An approval request timed out, unless it was decided before. */
   expired({ callId, isQuiet }: Expiry, stored: DecidedBefore | null): void {
     const call = this.open.get(callId);
-    // A decision that reached the store too late made the request expire there: nobody decided.
+    // A decision that reached the store too late made the request expire there, so it is undecided.
     const decided = stored?.call.status === 'expired' ? null : stored;
     if (call?.isUndecided) {
       const step = decided ? this.decisions.decidedBefore(call, decided) : null;
