@@ -191,6 +191,42 @@ describe('sound in a real browser, under a strict policy', () => {
     expect(found.loudest).toBeGreaterThan(30_000);
   });
 
+  test('an unplugged microphone hands over the sound that it still has before `stop` resolves', async () => {
+    const found = await page.evaluate(async () => {
+      const { AudioRecorder } = window.audio;
+      const room = new AudioContext();
+      const microphone = new MediaStreamAudioDestinationNode(room);
+      navigator.mediaDevices.getUserMedia = async () => microphone.stream;
+      let pieces = 0;
+      let isRecording = () => {};
+      const recording = new Promise<void>((resolve) => {
+        isRecording = resolve;
+      });
+      let isStopped = (_pieces: number) => {};
+      const stopped = new Promise<number>((resolve) => {
+        isStopped = resolve;
+      });
+      const recorder = new AudioRecorder({
+        workletUrl: '/pcm-recorder-processor.js',
+        onChunk: () => {
+          if (++pieces === 10) isRecording();
+        },
+        onLost: () => void recorder.stop().then(() => isStopped(pieces)),
+      });
+      await recorder.start();
+      await recording;
+      // While the page is busy, sound piles up between the recorder's thread and the page.
+      const busyUntil = performance.now() + 300;
+      while (performance.now() < busyUntil);
+      for (const track of microphone.stream.getTracks()) track.dispatchEvent(new Event('ended'));
+      const count = await stopped;
+      await room.close();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return { count, after: pieces };
+    });
+    expect(found.after).toBe(found.count);
+  });
+
   test('what goes wrong is told in words', async () => {
     const codes = await page.evaluate(async () => {
       const { AudioError, AudioPlayer, AudioRecorder } = window.audio;

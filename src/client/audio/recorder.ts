@@ -39,6 +39,8 @@ interface Recording {
 export class AudioRecorder {
   readonly #options: AudioRecorderOptions;
   #starting: Promise<Recording> | null = null;
+  /** The last `stop`: an unplugged microphone stops the recorder, and its user then stops it once more. */
+  #stopping: Promise<void> = Promise.resolve();
 
   constructor(options: AudioRecorderOptions) {
     this.#options = options;
@@ -62,10 +64,15 @@ export class AudioRecorder {
   }
 
   /** Switches the microphone off. Resolves when `onChunk` has got the last sound. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
     const starting = this.#starting;
     this.#starting = null;
-    const recording = await starting?.catch(() => null);
+    if (starting) this.#stopping = this.#close(starting);
+    return this.#stopping;
+  }
+
+  async #close(starting: Promise<Recording>): Promise<void> {
+    const recording = await starting.catch(() => null);
     if (!recording) return;
     const { stream, context, node } = recording;
     for (const track of stream.getTracks()) track.stop();

@@ -162,6 +162,11 @@ export class LiveSession {
     void this.generate();
   }
 
+  /** Whether the user speaks: enough of their sound has arrived. */
+  get isHearing(): boolean {
+    return this.ears.isHearing;
+  }
+
   private takeRealtime(input: Json): void {
     if (typeof input.text === 'string') {
       this.interrupt();

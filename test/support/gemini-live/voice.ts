@@ -33,9 +33,14 @@ const PAUSE_MS = 700;
 
 /** Finds where speech begins and ends in sound, by its level alone. */
 export class FakeEars {
-  private isHearing = false;
+  private isSpeech = false;
   private loudMs = 0;
   private quietMs = 0;
+
+  /** Whether the sound up to here is speech that has not ended. */
+  get isHearing(): boolean {
+    return this.isSpeech;
+  }
 
   /** Takes sound of 16 bits at 16 kHz; says what it changed. */
   push(pcm: Buffer): 'began' | 'ended' | null {
@@ -43,19 +48,19 @@ export class FakeEars {
     const isLoud = level(pcm) >= SPEECH_LEVEL;
     this.loudMs = isLoud ? this.loudMs + ms : 0;
     this.quietMs = isLoud ? 0 : this.quietMs + ms;
-    if (!this.isHearing && this.loudMs >= ONSET_MS) {
-      this.isHearing = true;
+    if (!this.isSpeech && this.loudMs >= ONSET_MS) {
+      this.isSpeech = true;
       return 'began';
     }
-    return this.isHearing && this.quietMs >= PAUSE_MS && this.end() ? 'ended' : null;
+    return this.isSpeech && this.quietMs >= PAUSE_MS && this.end() ? 'ended' : null;
   }
 
   /** Whoever speaks has ended; whether anybody did. */
   end(): boolean {
-    const { isHearing } = this;
-    this.isHearing = false;
+    const { isSpeech } = this;
+    this.isSpeech = false;
     this.loudMs = 0;
-    return isHearing;
+    return isSpeech;
   }
 }
 
