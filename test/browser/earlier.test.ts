@@ -42,7 +42,7 @@ it.each(modes)(
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).search));
     await list(page).getByText('This is message 239.').waitFor();
-    expect(await shown(page)).toBe(100);
+    await expect.poll(() => shown(page)).toBe(100);
     // The name of the conversation is not taken from its newest page.
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('New conversation');
     await click(earlier(page));
@@ -61,7 +61,7 @@ it.each(modes)(
     await expect.poll(() => person.answers.count()).toBe(121);
     await page.reload();
     await list(page).getByText('This is message 239.').waitFor();
-    expect(await shown(page)).toBe(100);
+    await expect.poll(() => shown(page)).toBe(100);
     await earlier(page).waitFor({ state: 'attached' });
   },
 );
