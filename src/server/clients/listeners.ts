@@ -155,7 +155,7 @@ export class Listeners {
     const connectionId = holder?.id ?? null;
     if (this.active.isWatched) output.inject({ type: 'data-floor', data: { connectionId }, transient: true });
     if (connectionId === null) return;
-    output.readers.loseFloor();
+    output.readers.loseActive();
     // One write after the other, so that the last change is the one that is stored.
     this.identifying = this.identified.then(() => history.identify(connectionId));
     this.identified = this.identifying.catch(onFault);

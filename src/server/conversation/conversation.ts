@@ -230,7 +230,7 @@ export class Conversation implements Session {
 
   /** The response of a client that counts as active, unless a connection is. */
   private active(response: Response): Response {
-    return { hasFloor: this.listeners.holder === null, ...response };
+    return { isActive: this.listeners.holder === null, ...response };
   }
 
   page(request: PageRequest): Promise<MessagePage | null> {
@@ -252,7 +252,7 @@ export class Conversation implements Session {
     return place;
   }
 
-  takeFloor(listener: Listener | null): void {
+  claim(listener: Listener | null): void {
     this.listeners.claim(listener);
   }
 

@@ -105,7 +105,7 @@ export interface Pacing {
 
 /** Reads one response from the log as SSE text: all there is, as soon as it should leave. */
 export class ResponseReader implements Reader {
-  readonly hasFloor: boolean;
+  readonly isActive: boolean;
   /** Called when the reader gives up because the client does not read. The client may resume. */
   onDrop: (() => void) | null = null;
   private dropped = false;
@@ -140,7 +140,7 @@ export class ResponseReader implements Reader {
       feed,
       from,
       endsAfter,
-      hasFloor = false,
+      isActive = false,
       omitted,
       endsAtRest,
       isWatched = false,
@@ -151,7 +151,7 @@ export class ResponseReader implements Reader {
     pacing: Pacing,
   ) {
     this.feed = feed;
-    this.hasFloor = hasFloor;
+    this.isActive = isActive;
     this.present = present;
     this.aside = aside;
     this.departure = new Departure(pacing.window, () => this.depart());

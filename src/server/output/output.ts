@@ -310,7 +310,7 @@ export class Readers {
   /** Adds a reader; the returned function removes it. */
   attach(reader: Reader): () => void {
     this.all.add(reader);
-    if (reader.hasFloor) this.awaited = reader;
+    if (reader.isActive) this.awaited = reader;
     this.moved();
     return () => {
       this.all.delete(reader);
@@ -320,7 +320,7 @@ export class Readers {
   }
 
   /** Another connection became the active one: the agent waits for no reader. */
-  loseFloor(): void {
+  loseActive(): void {
     this.awaited = null;
     this.moved();
   }

@@ -31,7 +31,7 @@ export interface Session {
   /** Accepts answers to open calls, while everything else continues. */
   answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void>;
   /** Makes a listener the active connection, which may send audio and run browser tools; null frees the place. */
-  takeFloor(listener: Listener | null): void;
+  claim(listener: Listener | null): void;
   /** Sound or a picture from the user. */
   media(blob: Blob, from: Listener): void;
   /** The user turns the microphone on or off; `detection` says whether client or server detects the end of speech. */
@@ -137,7 +137,7 @@ export interface Feed {
 /** A reader of the log, for the agent that may wait for it. */
 export interface Reader {
   /** Whether it belongs to the active connection, so that the agent waits for it. */
-  readonly hasFloor: boolean;
+  readonly isActive: boolean;
   /** The number of the entry that it read last. */
   position(): number;
   /** Ends it with an error; the client may reconnect. */
@@ -152,7 +152,7 @@ export interface Response {
   /** It ends with the first end of a response after this entry; without it, after `from`. */
   endsAfter?: number;
   /** Whether its client is the active connection. */
-  hasFloor?: boolean;
+  isActive?: boolean;
   /** Approvals whose requests are left out. */
   omitted?: readonly string[];
   /** Whether it also ends when the agent comes to rest, as a part of a live turn. */
