@@ -10,7 +10,7 @@ import type {
 } from '../../../protocol/index.ts';
 import type { Identity } from '../../access/sign-in.ts';
 import type { AdmittedPart } from '../../files.ts';
-import type { Settlement } from '../../ledger/approvals.ts';
+import type { CallOutcome } from '../../ledger/approvals.ts';
 import type { AcceptedRequest, CallRecord } from '../../store/store.ts';
 
 /** How a client reaches the agent: one HTTP request for each turn, or one socket for everything. */
@@ -62,7 +62,7 @@ export type Write =
   | {
       do: 'append-outcome';
       call: CallRecord;
-      outcome: Settlement;
+      outcome: CallOutcome;
       accepted?: AcceptedRequest | undefined;
     }
   /** Adds an interrupted response for a call that was never recorded. */
