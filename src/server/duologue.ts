@@ -110,11 +110,11 @@ export function createDuologue(options: DuologueOptions): Duologue {
       })
     : new MemoryLogs(newId, lease);
   // Deadlines are sent in times on which all nodes agree.
-  const told: Clock = node
+  const sharedClock: Clock = node
     ? { now: () => node.now(), elapsed: () => clock.elapsed(), after: (ms, done) => clock.after(ms, done) }
     : neverSetBack(clock);
   const engine = createEngine(options, {
-    clock: told,
+    clock: sharedClock,
     logger,
     store,
     shared,

@@ -1,6 +1,6 @@
 import type { BaseAgent, RunConfig, Runner } from '@google/adk';
 import type { Driver, GatePlugin } from '../adk/for-server.ts';
-import type { Limits, ModelSenses } from '../protocol/index.ts';
+import type { Limits, SessionCapabilities } from '../protocol/index.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
 import type { RefusedAnswers } from './ledger/approvals.ts';
@@ -77,5 +77,5 @@ export interface Engine {
   refusals: RefusedAnswers;
   options: SessionOptions;
   /** The media that the model accepts and produces beside text. */
-  senses: () => ModelSenses;
+  capabilities: () => SessionCapabilities;
 }

@@ -55,7 +55,7 @@ export class ReplicatedLog implements SessionLog {
     return this.shown.last === this.chunks.last;
   }
 
-  told(): Promise<void> | undefined {
+  released(): Promise<void> | undefined {
     return this.isKept ? undefined : this.context.wait(this);
   }
 

@@ -361,7 +361,7 @@ function untilCalled(): { room: Promise<void>; goOn: () => void } {
 const WORD = 24;
 /** Characters a second that no voice exceeds: about 250 words a minute. */
 const FASTEST = 25;
-/** Seconds of sound from which the pace of a voice can be told. */
+/** Seconds of sound from which the pace of a voice can be measured. */
 const ENOUGH = 1;
 
 /** The text of a message. */

@@ -305,7 +305,7 @@ export class SocketRequests {
       return this.act(frame, {
         requestId: name,
         listener,
-        requester: { accepted: (accepted) => tell(acceptedChunk(accepted)), told: refuse },
+        requester: { accepted: (accepted) => tell(acceptedChunk(accepted)), failed: refuse },
       })?.catch(refuse);
     } catch (thrown) {
       refuse(thrown);

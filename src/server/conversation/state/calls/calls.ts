@@ -1,6 +1,6 @@
 import type { DeferredCall, Outcome } from '../../../../adk/for-server.ts';
 import { APPROVAL_TIMED_OUT, ProtocolError } from '../../../../protocol/index.ts';
-import type { Standing } from '../../../access/sign-in.ts';
+import type { SignInStatus } from '../../../access/sign-in.ts';
 import {
   type CallOutcome,
   INTERRUPTION,
@@ -225,8 +225,8 @@ export class Calls {
   }
 
   /** The sign-in of the approver was checked. When the check fails the call runs, because the decision itself was checked. */
-  signInChecked(callId: string, standing: Standing): void {
-    if (standing === 'signed-out') this.withdraw(callId);
+  signInChecked(callId: string, status: SignInStatus): void {
+    if (status === 'signed-out') this.withdraw(callId);
     else this.runTool(callId);
   }
 

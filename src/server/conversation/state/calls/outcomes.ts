@@ -63,7 +63,7 @@ export class Outcomes {
     const { record } = call;
     const owner = messages.get(record.messageId);
     if (!owner) return;
-    // A response writes another message: this one is amended where it is stored, and clients are told beside.
+    // A response writes another message: this one is amended where it is stored, and its listeners get the change apart from the response.
     if (hasResponse && owner !== messages.active)
       return this.publishSettled(this.endQuietly(call, outcome, acknowledges));
     if (!open.settle(call)) return;
