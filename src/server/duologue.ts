@@ -21,7 +21,7 @@ import { LargeJson } from './large-json.ts';
 import { MemoryLogs } from './log/log.ts';
 import { ReplicatedLogs } from './log/replicated-logs.ts';
 import { consoleLogger, sayOnConsole, toLogger } from './logger.ts';
-import { Node } from './nodes/node.ts';
+import { ClusterNode } from './nodes/node.ts';
 import { checkOptions, type DuologueOptions } from './options.ts';
 import { BatchTimer, Heartbeat } from './output/pace.ts';
 import { SessionRegistry, Sessions } from './registry/session-registry.ts';
@@ -72,7 +72,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const node =
     options.node &&
     shared &&
-    new Node({
+    new ClusterNode({
       ...options.node,
       directory: shared.nodes,
       clock,

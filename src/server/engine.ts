@@ -20,11 +20,11 @@ export interface SessionOptions {
   confirmations: 'approval' | 'tool';
   /** Over BIDI: one approval request at a time, or all at once. */
   approvals: 'sequential' | 'parallel';
-  /** How long an approval request waits, in milliseconds; null is for ever. */
+  /** How long an approval request waits, in milliseconds; null means no limit. */
   approvalTimeoutMs: { sse: number | null; bidi: number | null };
   /** How long a tool in the browser may take. */
   clientTimeoutMs: number | null;
-  /** How long a tool on the server may run; null is for ever. Agents used as tools have no limit. */
+  /** How long a tool on the server may run; null means no limit. Agents used as tools have no limit. */
   toolTimeoutMs: number | null;
   /** The names of native tools without side effects, which may run in parallel. */
   concurrentTools: readonly string[];

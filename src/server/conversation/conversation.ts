@@ -266,7 +266,7 @@ export class Conversation implements Session {
     return this.runner.untilIdle(() => state.isBusy || state.isStarting);
   }
 
-  /** Whether the conversation is settled and the user does not speak; or it is not here any more. */
+  /** Whether the conversation is settled and the user does not speak; or this process no longer owns it. */
   get isPaused(): boolean {
     const { state, runner, engine } = this;
     const isBusy = state.isBusy || state.isStarting || runner.isWorking;

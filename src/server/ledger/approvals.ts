@@ -193,7 +193,7 @@ export class Approvals {
     );
   }
 
-  /** Consumes an approval: true once, false for ever after. */
+  /** Consumes an approval, so that its tool may run: returns the call once, and null to every later caller. */
   async consume(call: CallRecord, expiresAt: number | null): Promise<CallRecord | null> {
     return this.store.moveCall(
       this.key,

@@ -63,7 +63,7 @@ export class ReplicatedLog implements SessionLog {
     this.tellStall = callback;
   }
 
-  /** What was said has waited for long. */
+  /** Chunks have waited too long for the hub. */
   stalled(): void {
     if (this.isStalled || this.isKept) return;
     this.isStalled = true;

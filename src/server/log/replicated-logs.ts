@@ -21,7 +21,7 @@ const STALL_MS = 3000;
 const STALL_CHECK_MS = 1000;
 /** How long a process that ends waits until the hub has its last chunks. */
 const CLOSE_MS = 2000;
-const AWAY = 'What is said cannot be kept at the moment. Try again in a few seconds.';
+const AWAY = 'The server cannot store the conversation at the moment. Try again in a few seconds.';
 
 /** What the logs of a process are made of. */
 export interface ReplicatedLogsContext {
@@ -141,7 +141,10 @@ export class ReplicatedLogs implements Logs {
         }
         if (isAway()) throw new ProtocolError('overloaded', AWAY, { retryAfterMs: 2000 });
         if (clock.elapsed() + AGAIN_MS > until) {
-          logger.error('a log could not be taken up', { session: key.id, error: String(error) });
+          logger.error('could not open the log of a session in the hub: its clients get an error and retry', {
+            session: key.id,
+            error: String(error),
+          });
           throw new ProtocolError('internal', AWAY, { retryAfterMs: WRITE_TIMEOUT_MS });
         }
       }
@@ -212,7 +215,10 @@ export class ReplicatedLogs implements Logs {
         this.#isBusy = false;
         for (const log of logs) this.#due.add(log);
         if (!this.#isAway)
-          this.#context.logger.error('what is said cannot be kept', { error: String(error) });
+          this.#context.logger.error(
+            'could not write chunks to the hub: clients get them when it works again; check the hub',
+            { error: String(error) },
+          );
         this.#isAway = true;
         this.#attemptLater();
       },

@@ -16,7 +16,7 @@ import type { AcceptedRequest, CallRecord } from '../../store/store.ts';
 /** How a client reaches the agent: one HTTP request for each turn, or one socket for everything. */
 export type Wire = 'sse' | 'bidi';
 
-/** Names one request of a client. The state only passes it on; the effect runner knows the client behind `id`. */
+/** Names one request of a client. The state only passes it on; the effect runner knows the client that `id` belongs to. */
 export interface RequestRef {
   /** Unique within the conversation in this process. Negative when the client that made the request was of an earlier process. */
   readonly id: number;
