@@ -88,7 +88,7 @@ function echo(id: string): Session {
   let listener: Listener | null = null;
   const session: Partial<Session> = {
     key: { app: 'bench', user: 'someone', id },
-    takeFloor: () => undefined,
+    claim: () => undefined,
     microphone: () => undefined,
     leave: () => undefined,
     media: () => {

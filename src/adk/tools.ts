@@ -156,7 +156,9 @@ export class DuologueTool extends FunctionTool<Parameters> {
   override async runAsync(request: ToolRequest): Promise<unknown> {
     const { args, toolContext } = request;
     if (this.runsOn === 'server' && (await this.asks(await this.validate(args, toolContext), toolContext))) {
-      throw new Error(`${this.name} needs an approval, and nobody can be asked here.`);
+      throw new Error(
+        `${this.name} needs an approval, and an agent that is used as a tool cannot ask the user.`,
+      );
     }
     return this.runDecided(request);
   }
@@ -207,7 +209,7 @@ function describeIssues(error: z.ZodError): string {
 
 /** How the server tools of a session run. */
 export interface ServerToolRules {
-  /** How long a tool may take, in milliseconds; null is for ever. */
+  /** How long a tool may take, in milliseconds; null means no limit. */
   timeoutMs: number | null;
   /** Names of tools without side effects, which may run in parallel. */
   concurrent: readonly string[];

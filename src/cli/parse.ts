@@ -25,7 +25,7 @@ export interface Progress {
   end(): void;
 }
 
-const PATIENCE_MS = 1000;
+const PROGRESS_AFTER_MS = 1000;
 const REDRAW_MS = 100;
 const WIDTH = 30;
 
@@ -36,7 +36,7 @@ export function createProgress(total: number, io: Io): Progress {
   return {
     update(done) {
       const now = io.now();
-      if (!io.isTerminal || now - start < PATIENCE_MS || now - drawn < REDRAW_MS) return;
+      if (!io.isTerminal || now - start < PROGRESS_AFTER_MS || now - drawn < REDRAW_MS) return;
       drawn = now;
       const filled = Math.round((done / total) * WIDTH);
       io.err(`\r[${'#'.repeat(filled)}${'.'.repeat(WIDTH - filled)}] ${done}/${total}`);

@@ -4,7 +4,7 @@ import type { Timers } from './platform.ts';
 /** What a browser tool gets beside its input. */
 export interface ExecutorContext {
   toolCallId: string;
-  /** Aborted when the output is not needed any more: the call got an outcome, was interrupted, or ran out of time. */
+  /** Aborted when the output is no longer needed: the call got an outcome, was interrupted, or ran out of time. */
   signal: AbortSignal;
 }
 
@@ -73,7 +73,7 @@ export class ToolRunner {
     return isCancelled ? null : result;
   }
 
-  /** Aborts the call: its output is not needed any more. */
+  /** Aborts the call: its output is no longer needed. */
   cancel(toolCallId: string): void {
     this.#running.get(toolCallId)?.abort();
   }

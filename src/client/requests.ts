@@ -96,7 +96,7 @@ export class Requests {
     this.#post({ requestId }, { type: 'interrupt', data: { reason: 'user_abort', ...played, requestId } });
   }
 
-  /** Removes a request that was answered or is not wanted any more, and returns it. */
+  /** Removes a request that was answered or is no longer wanted, and returns it. */
   take(requestId: string): PendingRequest | undefined {
     const request = this.#pending.get(requestId);
     this.#pending.delete(requestId);

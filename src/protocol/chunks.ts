@@ -40,7 +40,7 @@ export type AcceptedRequest = Exact<z.infer<typeof acceptedRequest>>;
 export type WaitingAnswer = z.infer<typeof waitingCall>;
 
 /** What a model accepts and produces beside text. */
-export type ModelSenses = z.infer<typeof modelCapabilities>;
+export type SessionCapabilities = z.infer<typeof modelCapabilities>;
 
 /** The data of each `data-*` chunk, by its name without `data-`. */
 export type DataParts = { [Name in keyof typeof DATA]: Exact<z.infer<(typeof DATA)[Name]['fields']>> };

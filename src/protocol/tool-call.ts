@@ -46,7 +46,7 @@ export interface WaitingCall extends ToolFacts {
 }
 
 /** Which party a call waits for: none (it is settled), the server, the client, or the user (`person`). */
-export function waitingFor(call: WaitingCall): 'nobody' | 'server' | 'client' | 'person' {
+export function waitingFor(call: WaitingCall): 'none' | 'server' | 'client' | 'person' {
   switch (call.state) {
     case 'input-streaming':
       return 'server';
@@ -60,7 +60,7 @@ export function waitingFor(call: WaitingCall): 'nobody' | 'server' | 'client' | 
     case 'output-available':
     case 'output-error':
     case 'output-denied':
-      return 'nobody';
+      return 'none';
     default:
       return call.state satisfies never;
   }

@@ -96,7 +96,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     logger,
     signIn: new SignIn(options.stillSignedIn, clock, logger),
     refusals: new RefusedAnswers(store, clock, logger),
-    senses: () => {
+    capabilities: () => {
       const { audioIn, imageIn, audioOut } = capabilitiesOf(agent);
       return { hears: audioIn && driver !== 'turn', sees: imageIn, speaks: audioOut };
     },

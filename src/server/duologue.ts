@@ -21,7 +21,7 @@ import { LargeJson } from './large-json.ts';
 import { MemoryLogs } from './log/log.ts';
 import { ReplicatedLogs } from './log/replicated-logs.ts';
 import { consoleLogger, sayOnConsole, toLogger } from './logger.ts';
-import { Node } from './nodes/node.ts';
+import { ClusterNode } from './nodes/node.ts';
 import { checkOptions, type DuologueOptions } from './options.ts';
 import { BatchTimer, Heartbeat } from './output/pace.ts';
 import { SessionRegistry, Sessions } from './registry/session-registry.ts';
@@ -72,7 +72,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const node =
     options.node &&
     shared &&
-    new Node({
+    new ClusterNode({
       ...options.node,
       directory: shared.nodes,
       clock,
@@ -110,11 +110,11 @@ export function createDuologue(options: DuologueOptions): Duologue {
       })
     : new MemoryLogs(newId, lease);
   // Deadlines are sent in times on which all nodes agree.
-  const told: Clock = node
+  const sharedClock: Clock = node
     ? { now: () => node.now(), elapsed: () => clock.elapsed(), after: (ms, done) => clock.after(ms, done) }
     : neverSetBack(clock);
   const engine = createEngine(options, {
-    clock: told,
+    clock: sharedClock,
     logger,
     store,
     shared,

@@ -1,6 +1,6 @@
 import type { BaseAgent, RunConfig, Runner } from '@google/adk';
 import type { Driver, GatePlugin } from '../adk/for-server.ts';
-import type { Limits, ModelSenses } from '../protocol/index.ts';
+import type { Limits, SessionCapabilities } from '../protocol/index.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
 import type { RefusedAnswers } from './ledger/approvals.ts';
@@ -20,11 +20,11 @@ export interface SessionOptions {
   confirmations: 'approval' | 'tool';
   /** Over BIDI: one approval request at a time, or all at once. */
   approvals: 'sequential' | 'parallel';
-  /** How long an approval request waits, in milliseconds; null is for ever. */
+  /** How long an approval request waits, in milliseconds; null means no limit. */
   approvalTimeoutMs: { sse: number | null; bidi: number | null };
   /** How long a tool in the browser may take. */
   clientTimeoutMs: number | null;
-  /** How long a tool on the server may run; null is for ever. Agents used as tools have no limit. */
+  /** How long a tool on the server may run; null means no limit. Agents used as tools have no limit. */
   toolTimeoutMs: number | null;
   /** The names of native tools without side effects, which may run in parallel. */
   concurrentTools: readonly string[];
@@ -77,5 +77,5 @@ export interface Engine {
   refusals: RefusedAnswers;
   options: SessionOptions;
   /** The media that the model accepts and produces beside text. */
-  senses: () => ModelSenses;
+  capabilities: () => SessionCapabilities;
 }

@@ -118,7 +118,7 @@ export class LargeJson {
 }
 
 function tooMuch(): ProtocolError {
-  return new ProtocolError('too_large', `What is said has more than ${MAX_VALUES} values.`);
+  return new ProtocolError('too_large', `The JSON has more than ${MAX_VALUES} values. Send less at once.`);
 }
 
 /** The bytes in a buffer of their own, so that they can be transferred instead of copied. */

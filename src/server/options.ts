@@ -75,10 +75,10 @@ export interface DuologueOptions {
   denials?: SessionOptions['denials'];
   confirmations?: SessionOptions['confirmations'];
   approvals?: SessionOptions['approvals'];
-  /** How long an approval request waits: for both modes, or for each; null is for ever. */
+  /** How long an approval request waits: for both modes, or for each; null means no limit. */
   approvalTimeoutMs?: number | null | Partial<SessionOptions['approvalTimeoutMs']>;
   clientTimeoutMs?: number | null;
-  /** How long a tool on the server may run, 60 seconds unless given; null is for ever. */
+  /** How long a tool on the server may run, 60 seconds unless given; null means no limit. */
   toolTimeoutMs?: number | null;
   /** The names of native tools without side effects, which may run in parallel. Tools made with `defineTool` say so in their definition. */
   concurrentTools?: readonly string[];

@@ -126,7 +126,7 @@ describe('a database that takes no writes of this user', () => {
     await schema.sql(`grant usage on schema ${schema.name} to ${role}`);
     await schema.sql(settle(role));
     const url = schema.url.replace('postgres@', `${role}@`);
-    await expect(openPostgresStore({ url, schema: schema.name, patienceMs: 500 })).rejects.toThrow(words);
+    await expect(openPostgresStore({ url, schema: schema.name, retryForMs: 500 })).rejects.toThrow(words);
     await schema.sql(`drop owned by ${role}; drop role ${role}`);
   });
 

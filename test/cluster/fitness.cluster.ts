@@ -22,7 +22,7 @@ describe('a node that loses one engine, while another node has both', () => {
       Redis: await openWire(portOf(inject('redis'))),
     };
     const settings = { database: schema.url, schema: schema.name, redis: inject('redis'), leaseMs: 3000 };
-    group = new Group({ ...settings, patienceMs: 1000 }, 1);
+    group = new Group({ ...settings, retryForMs: 1000 }, 1);
     // First: a node knows those that it found when it joined them.
     await group.start();
     await group.start({

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
 import { freePort } from '../../scripts/cluster/free-port.ts';
 import type { Clock } from '../../src/server/clock.ts';
-import { Node } from '../../src/server/nodes/node.ts';
+import { ClusterNode } from '../../src/server/nodes/node.ts';
 import { keyOf } from '../../src/testing/store/setup.ts';
 import { testSchema } from './support/schema.ts';
 
@@ -31,7 +31,7 @@ test('a node that said that it lives before it listened is known to be dead when
   const wasWarned = new Promise<void>((resolve) => {
     warned = resolve;
   });
-  const node = new Node({
+  const node = new ClusterNode({
     address: 'http://127.0.0.1:1',
     leaseMs: 20_000,
     directory: store.nodes,

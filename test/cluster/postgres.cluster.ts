@@ -160,7 +160,7 @@ describe.runIf(inject('canStartEngines'))('a PostgreSQL that stops and starts ag
     '%s: what is written meanwhile waits, and is there once',
     async (mode) => {
       server = await startPostgres();
-      const store = later(await openPostgresStore({ url: server.url, patienceMs: 60_000 }));
+      const store = later(await openPostgresStore({ url: server.url, retryForMs: 60_000 }));
       await store.createSession(key, {});
       const owner = (await store.own(key)) ?? key;
       let written = 0;
@@ -182,9 +182,9 @@ describe.runIf(inject('canStartEngines'))('a PostgreSQL that stops and starts ag
     },
   );
 
-  test('one that stays away is told of, within the patience, and the store goes on when it is back', async () => {
+  test('a database that stays away fails within the retry time, and the store continues when it is back', async () => {
     server = await startPostgres();
-    const store = later(await openPostgresStore({ url: server.url, patienceMs: 300 }));
+    const store = later(await openPostgresStore({ url: server.url, retryForMs: 300 }));
     await store.createSession(key, {});
     await server.stop('fast');
     await expect(store.putMessage(key, messageOf('m1', 'hi'))).rejects.toThrow(

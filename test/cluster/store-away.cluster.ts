@@ -19,7 +19,7 @@ describe.runIf(inject('canStartEngines'))(
       await sql('create database chats owner node');
       const database = postgres.url.replace('postgres@', 'node@').replace(/postgres$/, 'chats');
       // A read or a write is given up soon, so that the test need not wait long for that.
-      group = new Group({ database, schema: 'chats', redis: inject('redis'), patienceMs: 500 }, 1);
+      group = new Group({ database, schema: 'chats', redis: inject('redis'), retryForMs: 500 }, 1);
       await group.open();
     });
     afterAll(async () => {

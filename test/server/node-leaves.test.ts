@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Elsewhere } from '../../src/server/nodes/elsewhere.ts';
-import { Node } from '../../src/server/nodes/node.ts';
+import { ClusterNode } from '../../src/server/nodes/node.ts';
 import { ManualClock } from '../support/clock.ts';
 import type { NodeStore } from '../support/memory-nodes.ts';
 import { MemoryDatabase } from '../support/memory-nodes.ts';
@@ -8,21 +8,21 @@ import { settled } from '../support/settled.ts';
 
 const key = { app: 'duologue', user: 'live_user', id: 'chat-1' };
 const quiet = () => undefined;
-const opened: Node[] = [];
+const opened: ClusterNode[] = [];
 
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.close();
 });
 
 /** Nodes on one store, which know of each other. Nothing listens at their addresses. */
-async function group(count: number): Promise<{ store: NodeStore; nodes: Node[] }> {
+async function group(count: number): Promise<{ store: NodeStore; nodes: ClusterNode[] }> {
   const clock = new ManualClock();
   const store = new MemoryDatabase(clock).open();
   await store.createSession(key, {});
   const nodes = Array.from(
     { length: count },
     (_, index) =>
-      new Node({
+      new ClusterNode({
         ...{ directory: store.nodes, clock, owned: () => [], onLost: quiet, onUnfit: quiet, basePath: '' },
         logger: { info: quiet, warn: quiet, error: quiet },
         hubFault: () => null,
@@ -38,12 +38,12 @@ async function group(count: number): Promise<{ store: NodeStore; nodes: Node[] }
   return { store, nodes };
 }
 
-const elsewhere = (node: Node) => expect.objectContaining({ name: 'Elsewhere', node: node.place });
+const elsewhere = (node: ClusterNode) => expect.objectContaining({ name: 'Elsewhere', node: node.place });
 
 describe('a node that leaves, asked for a session', () => {
   it('[E6] that another has does not take it from there', async () => {
     const { store, nodes } = await group(2);
-    const [leaving, owner] = nodes as [Node, Node];
+    const [leaving, owner] = nodes as [ClusterNode, ClusterNode];
     const owned = await owner.take(key);
     leaving.leave();
     await expect(leaving.take(key)).rejects.toEqual(elsewhere(owner));
@@ -52,7 +52,7 @@ describe('a node that leaves, asked for a session', () => {
 
   it('[E6] that nobody has gives it to another, which can take it', async () => {
     const { nodes } = await group(2);
-    const [leaving, heir] = nodes as [Node, Node];
+    const [leaving, heir] = nodes as [ClusterNode, ClusterNode];
     leaving.leave();
     await expect(leaving.take(key)).rejects.toEqual(elsewhere(heir));
     expect(await heir.take(key)).toMatchObject(key);
@@ -60,7 +60,7 @@ describe('a node that leaves, asked for a session', () => {
 
   it('[E6] that it has itself gives it to another', async () => {
     const { nodes } = await group(3);
-    const [leaving] = nodes as [Node];
+    const [leaving] = nodes as [ClusterNode];
     await leaving.take(key);
     leaving.leave();
     const thrown = await leaving.take(key).catch((error: unknown) => error);

@@ -42,7 +42,7 @@ function outputOn(
   const drafts = new DraftPace(clock);
   const nothing = () => undefined;
   const chunks = new ChunkLog('e');
-  const log = { chunks, shown: chunks, told: nothing, keeps, close: nothing, remove: nothing };
+  const log = { chunks, shown: chunks, released: nothing, keeps, close: nothing, remove: nothing };
   return new Output({
     store,
     key,

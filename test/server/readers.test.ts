@@ -4,8 +4,8 @@ import { Readers } from '../../src/server/output/output.ts';
 const FAR = 10_000;
 
 /** A reader that has taken nothing yet. */
-function reader(hasFloor: boolean) {
-  const one = { hasFloor, seq: 0, position: () => one.seq, cut: () => undefined };
+function reader(isActive: boolean) {
+  const one = { isActive, seq: 0, position: () => one.seq, cut: () => undefined };
   return one;
 }
 
@@ -52,7 +52,7 @@ describe('a client that does not read', () => {
 
   it.each<[string, (readers: Readers, leave: () => void) => void]>([
     ['goes', (_readers, leave) => leave()],
-    ['loses the floor to another connection', (readers) => readers.loseFloor()],
+    ['is no longer active because another connection is', (readers) => readers.loseActive()],
     [
       'loses the floor to one who asks now',
       (readers) => void readers.attach({ ...reader(true), position: () => FAR }),

@@ -31,10 +31,10 @@ function leaseOf() {
 
 describe('what may be told of a log', () => {
   test('alone, everything at once: the log itself is read', async () => {
-    const { chunks, shown, told } = await new MemoryLogs(randomUUID, null).open();
+    const { chunks, shown, released } = await new MemoryLogs(randomUUID, null).open();
     expect(shown).toBe(chunks);
     chunks.append(word('a'));
-    expect(told()).toBeUndefined();
+    expect(released()).toBeUndefined();
   });
 
   test('what is said while the lease may have ended is told when it is renewed, once', async () => {

@@ -256,7 +256,7 @@ function cutOff(chunks: readonly (Chunk | null)[]): Message {
 const partsOf = (message: Message) => JSON.parse(JSON.stringify(message.parts)) as unknown[];
 /** A card that nobody saw and that is over is not shown; and blocks have ids of their own. */
 const withoutCard = (part: unknown) => ({ ...(part as object), approval: undefined, id: undefined });
-const standing = { open: new Set<string>(), awaited: new Set<string>() };
+const storedState = { open: new Set<string>(), awaited: new Set<string>() };
 const logOf = (chunks: (Chunk | null)[], first = 1) => new ChunkLog('e', { first, chunks });
 
 describe('what is said behind a log', () => {
@@ -269,7 +269,7 @@ describe('what is said behind a log', () => {
       const message = stored >= SAID.length - 2 ? folded(SAID) : cutOff(SAID.slice(0, stored));
       // Before the first word there is nothing to store.
       const messages = message.parts.length === 0 ? [user] : [user, message];
-      const rest = restOf(logOf(heard), messages, standing);
+      const rest = restOf(logOf(heard), messages, storedState);
       expect(rest, `stored up to ${stored}`).not.toBeNull();
       const whole = [...heard, ...(rest ?? [])];
       const known = partsOf(folded(whole)).map(withoutCard);
@@ -297,21 +297,21 @@ describe('what is said behind a log', () => {
 
   it('a message whose beginning is gone, or that says something else, does not go together with what is stored', () => {
     const message = cutOff(SAID.slice(0, 6));
-    expect(restOf(logOf(SAID.slice(2, 5), 3), [user, message], standing)).toBeNull();
-    expect(restOf(logOf([{ type: 'start', messageId: 'a' }]), [user, message], standing)).toBeNull();
+    expect(restOf(logOf(SAID.slice(2, 5), 3), [user, message], storedState)).toBeNull();
+    expect(restOf(logOf([{ type: 'start', messageId: 'a' }]), [user, message], storedState)).toBeNull();
     const other = { ...message, parts: [{ type: 'text' as const, text: 'No.' }] };
-    expect(restOf(logOf(SAID.slice(0, 4)), [user, other], standing)).toBeNull();
-    expect(restOf(logOf(SAID.slice(0, 4)), [user], standing)).toBeNull();
-    expect(restOf(logOf(SAID), [{ ...user, id: 'unknown' }], standing)).toBeNull();
+    expect(restOf(logOf(SAID.slice(0, 4)), [user, other], storedState)).toBeNull();
+    expect(restOf(logOf(SAID.slice(0, 4)), [user], storedState)).toBeNull();
+    expect(restOf(logOf(SAID), [{ ...user, id: 'unknown' }], storedState)).toBeNull();
   });
 
   it('nothing is said behind a log that is whole, nor of an answer that is about to begin', () => {
-    expect(restOf(logOf(SAID), [user, folded(SAID)], standing)).toEqual([]);
-    expect(restOf(logOf(SAID.slice(0, 2)), [user], { ...standing, awaited: new Set(['a']) })).toEqual([]);
+    expect(restOf(logOf(SAID), [user, folded(SAID)], storedState)).toEqual([]);
+    expect(restOf(logOf(SAID.slice(0, 2)), [user], { ...storedState, awaited: new Set(['a']) })).toEqual([]);
   });
 
   it('a message that waits for an answer is not ended', () => {
-    const open = { ...standing, open: new Set(['a']) };
+    const open = { ...storedState, open: new Set(['a']) };
     expect(restOf(logOf(SAID.slice(0, 11)), [user, folded(SAID.slice(0, 11))], open)).toEqual([]);
     expect(
       shape((restOf(logOf(SAID.slice(0, 8)), [user, folded(SAID.slice(0, 11))], open) ?? []) as Chunk[]),
@@ -321,7 +321,7 @@ describe('what is said behind a log', () => {
   it('messages that are stored and that nobody has heard of are told', () => {
     const next: Message = { id: 'u2', role: 'user', parts: [{ type: 'text', text: 'And?' }] };
     const answer = cutOff([{ type: 'start', messageId: 'b' }, ...SAID.slice(2, 5)]);
-    const rest = restOf(logOf(SAID), [user, folded(SAID), next, { ...answer, id: 'b' }], standing);
+    const rest = restOf(logOf(SAID), [user, folded(SAID), next, { ...answer, id: 'b' }], storedState);
     expect(rest?.map((chunk) => chunk?.type ?? null)).toEqual([
       'data-message',
       'start',

@@ -59,7 +59,7 @@ export function hubContract({ name, open, lose }: HubSubject): void {
       });
     const say = async (log: SessionLog, ...chunks: (Chunk | null)[]) => {
       for (const chunk of chunks) log.chunks.append(chunk);
-      await log.told();
+      await log.released();
     };
     const wordsFrom = (log: SessionLog, seq: number) => {
       const words: string[] = [];

@@ -1,5 +1,5 @@
 const TEXTS = {
-  deaf: 'The model behind this conversation cannot hear. Write to it instead.',
+  deaf: 'The model of this conversation does not accept audio. Type your message instead.',
   unreachable: 'There is no connection to the server.',
   elsewhere: 'The conversation went on in another tab or on another device, and so did its sound.',
   refused: 'The device may not be used: allow it in the settings of the browser for this page.',

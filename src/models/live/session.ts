@@ -151,7 +151,7 @@ export class LiveSession {
     return this.isReady ? this.silence.expiresAt : null;
   }
 
-  /** Tells a new session what was said before. The model answers it only after a transfer from another agent. */
+  /** Sends the history to a new session. The model answers it only after a transfer from another agent. */
   private sendHistory(): void {
     this.calls.addHistory(this.history, false);
     const turns = seedOf(this.history);

@@ -35,7 +35,7 @@ export class LiveConversation {
     return last !== undefined && !last.isPast && last.slots.some(isOpen);
   }
 
-  /** Adds what was said before this live run. */
+  /** Adds the history from before this live run. */
   addHistory(contents: readonly Content[]): void {
     for (const content of contents) {
       const responses = (content.parts ?? []).flatMap((part) => part.functionResponse ?? []);

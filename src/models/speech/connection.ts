@@ -154,7 +154,7 @@ export class SpeechConnection implements BaseLlmConnection {
   }
 
   private fail(why: string): void {
-    const errorMessage = `What was said could not be understood: ${why}`;
+    const errorMessage = `The speech could not be recognised: ${why}`;
     this.out.push({ errorCode: 'RECOGNISER_ERROR', errorMessage });
     this.out.push({ turnComplete: true, ...withLiveFacts({ continues: false }) });
   }

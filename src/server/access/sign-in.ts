@@ -12,7 +12,7 @@ export interface Identity {
 export type StillSignedIn = (identity: Identity) => boolean | Promise<boolean>;
 
 /** The answer of the application: `unknown` when it failed or took too long. */
-export type Standing = 'signed-in' | 'signed-out' | 'unknown';
+export type SignInStatus = 'signed-in' | 'signed-out' | 'unknown';
 
 /** The error text for a user who has signed out. */
 export const NO_LONGER_SIGNED_IN = 'You are no longer signed in.';
@@ -41,7 +41,7 @@ export class SignIn {
   }
 
   /** Asks about a user. Never rejects. Calls the watchers of a user who has signed out. */
-  async ask(identity: Identity): Promise<Standing> {
+  async ask(identity: Identity): Promise<SignInStatus> {
     const { stillSignedIn, clock, logger } = this;
     if (!stillSignedIn) return 'signed-in';
     let isSignedIn: unknown;

@@ -169,7 +169,7 @@ function refuse(
   });
   stream.end(
     `HTTP/1.1 ${status} ${reason}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
-    // A client that keeps its side open would keep the stream for ever.
+    // A client that keeps its side open would keep the stream open without end.
     () => stream.destroy(),
   );
 }

@@ -123,12 +123,12 @@ export class Listeners {
 
   /** Reports a failure to one connection, if it is still open. */
   replyTo(connection: string, error: ProtocolError): void {
-    this.active.all.find(({ id }) => id === connection)?.told(error);
+    this.active.all.find(({ id }) => id === connection)?.failed(error);
   }
 
   /** Reports a failure to every listener. */
   replyToAll(error: ProtocolError): void {
-    for (const listener of this.active.all) listener.told(error);
+    for (const listener of this.active.all) listener.failed(error);
   }
 
   /** Ends every listener. */
@@ -146,7 +146,7 @@ export class Listeners {
   /** Discards the sound that is not played yet. */
   stopPlayback(): void {
     this.utterances.flush();
-    this.active.holder?.hush();
+    this.active.holder?.stopPlayback();
   }
 
   /** Another connection is active: watchers get its id, and the session stores it. */
@@ -155,7 +155,7 @@ export class Listeners {
     const connectionId = holder?.id ?? null;
     if (this.active.isWatched) output.inject({ type: 'data-floor', data: { connectionId }, transient: true });
     if (connectionId === null) return;
-    output.readers.loseFloor();
+    output.readers.loseActive();
     // One write after the other, so that the last change is the one that is stored.
     this.identifying = this.identified.then(() => history.identify(connectionId));
     this.identified = this.identifying.catch(onFault);

@@ -69,7 +69,7 @@ export class PendingRequest {
 
   /** Reports that a part of the request was rejected. */
   warn(error: ProtocolError): void {
-    for (const client of this.clients) client.told(error.about(this.name));
+    for (const client of this.clients) client.failed(error.about(this.name));
   }
 
   reject(error: ProtocolError): void {
@@ -213,7 +213,7 @@ export class PrivateReplies implements Requester {
     this.chunks.push(acceptedChunk(accepted));
   }
 
-  told(error: ProtocolError): void {
+  failed(error: ProtocolError): void {
     this.chunks.push({ type: 'data-error', data: error.toWire(), transient: true });
   }
 

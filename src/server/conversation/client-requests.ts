@@ -17,7 +17,7 @@ import type {
   Asked,
   PostedContinuation,
   PostedMessage,
-  Response,
+  SseResponse,
   TypedMessage,
 } from '../registry/session.ts';
 import type { SessionKey, Store } from '../store/store.ts';
@@ -127,7 +127,7 @@ export class ClientRequests {
   }
 
   /** Takes a posted message. Resolves with its response when its turn comes. */
-  async post({ id, parts, metadata, requestId: name, logged }: PostedMessage): Promise<Response> {
+  async post({ id, parts, metadata, requestId: name, logged }: PostedMessage): Promise<SseResponse> {
     const { runner, listeners } = this.context;
     const known = await this.responseOf(name);
     if (known) return known;
@@ -141,7 +141,7 @@ export class ClientRequests {
   }
 
   /** Takes posted answers. */
-  async postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response> {
+  async postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse> {
     const { runner, listeners } = this.context;
     const { messageId, by, requestId: name, logged } = from;
     const known = await this.responseOf(name);
@@ -155,7 +155,7 @@ export class ClientRequests {
   }
 
   /** Takes a posted request to continue a message. */
-  async postContinuation({ messageId, requestId: name, logged }: PostedContinuation): Promise<Response> {
+  async postContinuation({ messageId, requestId: name, logged }: PostedContinuation): Promise<SseResponse> {
     const { runner, listeners } = this.context;
     const known = await this.responseOf(name);
     if (known) return known;
@@ -166,8 +166,8 @@ export class ClientRequests {
     return this.responseTo(request, replies);
   }
 
-  private async responseTo({ taken }: PendingRequest, replies: PrivateReplies): Promise<Response> {
-    return { feed: this.context.reading.feed, from: await taken, aside: () => replies.take() };
+  private async responseTo({ taken }: PendingRequest, replies: PrivateReplies): Promise<SseResponse> {
+    return { feed: this.context.reading.feed, from: await taken, privateReplies: () => replies.take() };
   }
 
   private newRequest(names: RequestNames, { requester, listener }: Partial<Asked>): PendingRequest {
@@ -202,7 +202,7 @@ export class ClientRequests {
   }
 
   /** The response to a request that was posted before, from the log or from the store; null for a new one. */
-  private async responseOf(name: string | undefined): Promise<Response | null> {
+  private async responseOf(name: string | undefined): Promise<SseResponse | null> {
     const { output, reading, requests } = this.context;
     const { feed } = reading;
     const made = requests.made(name);
@@ -210,7 +210,7 @@ export class ClientRequests {
     const accepted = requests.find(name);
     const replies = new PrivateReplies();
     if (accepted) replies.accepted(accepted);
-    const first = { aside: () => replies.take() };
+    const first = { privateReplies: () => replies.take() };
     if (from !== null && from >= output.log.first - 1) return { feed, from, ...first };
     if (!accepted) return null;
     const { messageId, parts, requestId } = accepted;
@@ -219,7 +219,7 @@ export class ClientRequests {
     const running = reading.responseIn(messageId);
     if (running) return { ...running, ...first };
     const message = await output.load(messageId);
-    if (message) return { feed, from: output.log.last, ...first, told: unfold(message, parts) };
+    if (message) return { feed, from: output.log.last, ...first, storedChunks: unfold(message, parts) };
     // Its process died before the agent answered: the request is made again.
     requests.forget(requestId);
     return null;

@@ -17,8 +17,8 @@ import type {
   Place,
   PostedContinuation,
   PostedMessage,
-  Response,
   Session,
+  SseResponse,
   TypedMessage,
 } from '../registry/session.ts';
 import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '../store/store.ts';
@@ -210,27 +210,27 @@ export class Conversation implements Session {
     return (await this.clientRequests.interrupt(asked)) && wasRunning;
   }
 
-  async post(message: PostedMessage): Promise<Response> {
+  async post(message: PostedMessage): Promise<SseResponse> {
     return this.resumable(this.active(await this.clientRequests.post(message)));
   }
 
-  async postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response> {
+  async postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse> {
     return this.resumable(this.active(await this.clientRequests.postAnswers(answers, from)));
   }
 
-  async postContinuation(continuation: PostedContinuation): Promise<Response> {
+  async postContinuation(continuation: PostedContinuation): Promise<SseResponse> {
     return this.resumable(this.active(await this.clientRequests.postContinuation(continuation)));
   }
 
-  async resume(last: string | null): Promise<Response | null> {
+  async resume(last: string | null): Promise<SseResponse | null> {
     const response = this.reading.resume(last);
     // A client that names its last chunk comes back to its own response; others only read along.
     return this.resumable(response && last !== null ? this.active(response) : response);
   }
 
   /** The response of a client that counts as active, unless a connection is. */
-  private active(response: Response): Response {
-    return { hasFloor: this.listeners.holder === null, ...response };
+  private active(response: SseResponse): SseResponse {
+    return { isActive: this.listeners.holder === null, ...response };
   }
 
   page(request: PageRequest): Promise<MessagePage | null> {
@@ -247,12 +247,12 @@ export class Conversation implements Session {
 
   /** Waits until the log is replicated: a client that gets a place in the log can resume there, even if this process dies. */
   private async resumable<T>(place: T): Promise<T> {
-    const told = this.log.told();
-    if (told) await told;
+    const released = this.log.released();
+    if (released) await released;
     return place;
   }
 
-  takeFloor(listener: Listener | null): void {
+  claim(listener: Listener | null): void {
     this.listeners.claim(listener);
   }
 
@@ -266,7 +266,7 @@ export class Conversation implements Session {
     return this.runner.untilIdle(() => state.isBusy || state.isStarting);
   }
 
-  /** Whether the conversation is settled and the user does not speak; or it is not here any more. */
+  /** Whether the conversation is settled and the user does not speak; or this process no longer owns it. */
   get isPaused(): boolean {
     const { state, runner, engine } = this;
     const isBusy = state.isBusy || state.isStarting || runner.isWorking;
@@ -312,11 +312,11 @@ export class Conversation implements Session {
     return this.engine.owners.release(this.key);
   }
 
-  /** Hands the session over while the agent rests. Clients are told to come back, and find it on another node. */
+  /** Hands the session over while the agent rests. Clients are asked to reconnect, and find it on another node. */
   async handOver(): Promise<void> {
     await this.close();
     // Chunks that cannot be replicated are sent by the next owner, from the store.
-    await this.log.told()?.catch(() => undefined);
+    await this.log.released()?.catch(() => undefined);
     this.runner.drop();
     await this.release();
     this.sendAway();
@@ -332,7 +332,7 @@ export class Conversation implements Session {
     if (this.runner.isGone) throw movedError();
   }
 
-  /** Another process owns the session: clients are told to come back, and find it there. */
+  /** Another process owns the session: clients are asked to reconnect, and find it there. */
   private moved(): void {
     this.engine.logger.warn('a session has another owner now', this.logFields);
     this.listeners.close();

@@ -335,8 +335,8 @@ export class EffectRunner {
   }
 
   private async checkSignIn({ by, question }: Extract<Effect, { type: 'check-sign-in' }>): Promise<void> {
-    const standing = await this.context.engine.signIn.ask(by);
-    this.apply({ type: 'signed-in', question, standing });
+    const status = await this.context.engine.signIn.ask(by);
+    this.apply({ type: 'signed-in', question, status });
   }
 
   private setTimer(at: number | null): void {

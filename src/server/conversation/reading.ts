@@ -13,7 +13,7 @@ import {
   type Place,
   type Reader,
   type Reset,
-  type Response,
+  type SseResponse,
 } from '../registry/session.ts';
 import { recentMessages } from '../store/rules.ts';
 import type { PageRequest, SessionKey } from '../store/store.ts';
@@ -110,7 +110,7 @@ export class Reading {
         })),
         open: state.waitingAnswers,
         running: state.running,
-        model: engine.senses(),
+        model: engine.capabilities(),
         floor: listeners.holder,
       },
     };
@@ -152,7 +152,7 @@ export class Reading {
   }
 
   /** The rest of the response in progress, after the last chunk that the client has; null when there is none. */
-  resume(last: string | null): Response | null {
+  resume(last: string | null): SseResponse | null {
     const { feed } = this;
     const { output, state } = this.context;
     const { log } = output;
@@ -170,11 +170,11 @@ export class Reading {
   }
 
   /** The whole response of a message, if it is being written and its start is still in the log. */
-  responseIn(messageId: string): Response | null {
+  responseIn(messageId: string): SseResponse | null {
     return this.isRunning && messageId === this.context.state.current ? this.inProgress(messageId) : null;
   }
 
-  private inProgress(messageId: string): Response | null {
+  private inProgress(messageId: string): SseResponse | null {
     const { feed } = this;
     const { output } = this.context;
     const start = output.startOf(messageId);

@@ -16,10 +16,10 @@ import {
   decisionIn,
   endEvent,
   isUndecided,
-  lateSettlement,
-  leftBehind,
   outputChunk,
   stateOf,
+  timeoutOutcome,
+  unfinishedOutcome,
 } from '../ledger/approvals.ts';
 import type { History } from '../ledger/history.ts';
 import { isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/history.ts';
@@ -239,14 +239,14 @@ async function endLeftBehind(source: RecoverySource, calls: CallRecord[]): Promi
     const fold = message && new MessageFold(message);
     const decided = decisionIn(call);
     if (decided !== null) fold?.decide(call.id, decided, call.reason ?? undefined);
-    const settlement = leftBehind(call) ?? (isLate(call, engine) ? lateSettlement(call) : null);
-    if (settlement) {
-      await history.append(endEvent(call, settlement));
+    const outcome = unfinishedOutcome(call) ?? (isLate(call, engine) ? timeoutOutcome(call) : null);
+    if (outcome) {
+      await history.append(endEvent(call, outcome));
       for (const id of [call.approvalId, call.id]) {
-        if (id !== null && fold?.isOpen(id)) fold.push(outputChunk(id, settlement, options.denials));
+        if (id !== null && fold?.isOpen(id)) fold.push(outputChunk(id, outcome, options.denials));
       }
     } else open.push(call);
-    if (message && (decided !== null || settlement)) await store.putMessage(key, message);
+    if (message && (decided !== null || outcome)) await store.putMessage(key, message);
   }
   return open;
 }

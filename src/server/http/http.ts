@@ -10,12 +10,12 @@ import { errorReply, json, NO_SNIFFING, type Reply } from './reply.ts';
 import { ARRIVING, type Arriving, type HttpContext, type Route, type RouteCall } from './route.ts';
 import {
   deleteSession,
-  freeFloor,
   getApprovals,
   getEvents,
   getFile,
   getSession,
   listSessions,
+  releaseActiveConnection,
   renameSession,
   stopSession,
 } from './session-routes.ts';
@@ -34,7 +34,7 @@ const ROUTES: Route[] = [
   { method: 'PATCH', path: /^\/sessions\/([^/]+)$/, run: renameSession },
   { method: 'DELETE', path: /^\/sessions\/([^/]+)$/, run: deleteSession },
   { method: 'POST', path: /^\/sessions\/([^/]+)\/stop$/, limited: true, run: stopSession },
-  { method: 'POST', path: /^\/sessions\/([^/]+)\/floor$/, limited: true, run: freeFloor },
+  { method: 'POST', path: /^\/sessions\/([^/]+)\/floor$/, limited: true, run: releaseActiveConnection },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/files\/([^/]+)$/, run: getFile },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/events$/, inspection: true, run: getEvents },
   { method: 'GET', path: /^\/approvals\/([^/]+)$/, run: getApprovals },

@@ -12,7 +12,7 @@ import { presented } from '../files.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
 import { NOT_HERE } from '../nodes/forward.ts';
 import { type BatchTimer, Departure, type Heartbeat } from '../output/pace.ts';
-import type { Feed, Reader, Response as SseResponse } from '../registry/session.ts';
+import type { Feed, Reader, SseResponse } from '../registry/session.ts';
 
 /** The reply to a request. The adapter writes a `ResponseReader` piece by piece, and the body of another node's reply as it comes. */
 export interface Reply {
@@ -105,7 +105,7 @@ export interface Pacing {
 
 /** Reads one response from the log as SSE text: all there is, as soon as it should leave. */
 export class ResponseReader implements Reader {
-  readonly hasFloor: boolean;
+  readonly isActive: boolean;
   /** Called when the reader gives up because the client does not read. The client may resume. */
   onDrop: (() => void) | null = null;
   private dropped = false;
@@ -115,10 +115,10 @@ export class ResponseReader implements Reader {
   private readonly omitted: ReadonlySet<string>;
   private readonly endsAtRest: boolean;
   private readonly isWatched: boolean;
-  private readonly isAside: boolean;
+  private readonly hasOnlyReplies: boolean;
   private readonly present: SseResponse['present'];
   /** Chunks for this client alone. */
-  private readonly aside: SseResponse['aside'];
+  private readonly privateReplies: SseResponse['privateReplies'];
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
@@ -140,27 +140,27 @@ export class ResponseReader implements Reader {
       feed,
       from,
       endsAfter,
-      hasFloor = false,
+      isActive = false,
       omitted,
       endsAtRest,
       isWatched = false,
-      isAside = false,
+      hasOnlyReplies = false,
       present,
-      aside,
+      privateReplies,
     }: SseResponse,
     pacing: Pacing,
   ) {
     this.feed = feed;
-    this.hasFloor = hasFloor;
+    this.isActive = isActive;
     this.present = present;
-    this.aside = aside;
+    this.privateReplies = privateReplies;
     this.departure = new Departure(pacing.window, () => this.depart());
     this.seq = from;
     this.endsAfter = endsAfter ?? from;
     this.omitted = new Set(omitted);
     this.endsAtRest = endsAtRest ?? false;
     this.isWatched = isWatched;
-    this.isAside = isAside;
+    this.hasOnlyReplies = hasOnlyReplies;
     this.isGreeted = !isWatched;
     this.leave = [
       feed.log.subscribe(() => this.arrived()),
@@ -262,10 +262,10 @@ export class ResponseReader implements Reader {
     const isFirst = !this.isGreeted;
     this.isGreeted = true;
     let text = '';
-    for (const chunk of this.aside?.() ?? []) {
+    for (const chunk of this.privateReplies?.() ?? []) {
       text += encodeBlock(chunk, chunk.type === 'data-session' ? this.lastId : undefined);
     }
-    if (this.isAside) {
+    if (this.hasOnlyReplies) {
       this.close();
       return text + DONE;
     }

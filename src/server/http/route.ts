@@ -5,7 +5,7 @@ import type { ByteBudget, RateLimit, RateLimiter, UserQueue } from '../access/li
 import type { Identity } from '../access/sign-in.ts';
 import type { Engine } from '../engine.ts';
 import type { LargeJson } from '../large-json.ts';
-import type { Node } from '../nodes/node.ts';
+import type { ClusterNode } from '../nodes/node.ts';
 import type { Sessions } from '../registry/session-registry.ts';
 import type { Pacing, Reply } from './reply.ts';
 
@@ -22,7 +22,7 @@ export interface HttpContext {
   engine: Engine;
   sessions: Sessions;
   /** This process as a node of a cluster; null when it is alone. */
-  node: Node | null;
+  node: ClusterNode | null;
   access: Access;
   limiter: RateLimiter | null;
   /** The limit of requests that read, rename or remove. The reads of one user run one after the other. */

@@ -69,9 +69,13 @@ export async function stopSession({ context, user, params: [id = ''] }: RouteCal
 }
 
 /** Frees the place of the active connection for a page that posts: a socket that has it becomes a watcher. */
-export async function freeFloor({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+export async function releaseActiveConnection({
+  context,
+  user,
+  params: [id = ''],
+}: RouteCall): Promise<Reply> {
   const session = await context.sessions.get(user, id);
-  session.takeFloor(null);
+  session.claim(null);
   return { status: 204, headers: {}, body: null };
 }
 

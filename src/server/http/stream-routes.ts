@@ -15,7 +15,7 @@ import { NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { nothingToContinue } from '../conversation/state/errors.ts';
 import { admit, withAddresses } from '../files.ts';
 import { NothingOpen } from '../ledger/approvals.ts';
-import type { Joined, Listener, Response as SseResponse } from '../registry/session.ts';
+import type { Joined, Listener, SseResponse } from '../registry/session.ts';
 import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
 import { type Reply, ResponseReader, streamHeaders, streamReply } from './reply.ts';
 import { type HttpContext, nodesOf, type RouteCall } from './route.ts';
@@ -35,7 +35,7 @@ export async function postStream({
     throw new ProtocolError('bad_request', `"trigger" must be one of ${TRIGGERS.join(', ')}.`);
   const requestId = requestNameIn(body, limits);
   const input = readRequest(body, limits);
-  const isAside = body.watches === true;
+  const hasOnlyReplies = body.watches === true;
   const asked = input.kind === 'answers' && !hasSessionId(body) ? input.answers : [];
   const id = (await context.sessions.askedIn(user, asked)) ?? sessionIdIn(body, user, context);
   if (input.kind === 'answers') {
@@ -48,7 +48,7 @@ export async function postStream({
     const from = { messageId, by: identity, requestId, logged };
     try {
       const response = await session.postAnswers(input.answers, from);
-      return responseReply({ isAside, ...response }, id, context);
+      return responseReply({ hasOnlyReplies, ...response }, id, context);
     } catch (error) {
       // In the confirmation dialect an output is a decision: one that does not count is refused.
       const isRepeated =
@@ -63,14 +63,14 @@ export async function postStream({
       throw error instanceof ProtocolError && error.code === 'not_found' ? nothingToContinue() : error;
     });
     const response = await session.postContinuation({ messageId, requestId, logged });
-    return responseReply({ isAside, ...response }, id, context);
+    return responseReply({ hasOnlyReplies, ...response }, id, context);
   }
   const { engine } = context;
   // Checks the parts first, so that a refused request creates no session.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
   const response = await session.post({ id: input.id, parts, metadata: input.metadata, requestId, logged });
-  return responseReply({ isAside, ...response }, id, context);
+  return responseReply({ hasOnlyReplies, ...response }, id, context);
 }
 
 /**
@@ -97,9 +97,12 @@ function areFinished(answers: readonly Answer[]): boolean {
 function responseReply(response: SseResponse, id: string, { pacing }: HttpContext): Reply {
   const reader = new ResponseReader(response, pacing);
   const reply = streamReply(reader, id);
-  if (!response.told) return reply;
+  if (!response.storedChunks) return reply;
   reader.close();
-  const chunks = [...(response.aside?.() ?? []), ...(response.isAside ? [] : response.told)];
+  const chunks = [
+    ...(response.privateReplies?.() ?? []),
+    ...(response.hasOnlyReplies ? [] : response.storedChunks),
+  ];
   return { ...reply, body: chunks.map((chunk) => encodeBlock(chunk)).join('') + DONE };
 }
 
@@ -198,7 +201,7 @@ class Watcher implements Listener {
       ...opening,
     ];
     this.waiting.unshift(...first);
-    return { feed, from, omitted, isWatched: true, present, aside: () => this.waiting.splice(0) };
+    return { feed, from, omitted, isWatched: true, present, privateReplies: () => this.waiting.splice(0) };
   }
 
   /** Connects the reader of the client. A watcher that was ended before cuts it at once. */
@@ -212,12 +215,12 @@ class Watcher implements Listener {
     this.reader?.cut(this.why);
   }
 
-  told(error: ProtocolError): void {
+  failed(error: ProtocolError): void {
     this.waiting.push({ type: 'data-error', data: error.toWire(), transient: true });
     this.reader?.note();
   }
 
   play(): void {}
 
-  hush(): void {}
+  stopPlayback(): void {}
 }

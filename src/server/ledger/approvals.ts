@@ -72,7 +72,7 @@ export function isUndecided({ status }: CallRecord): boolean {
 }
 
 /** The outcome of a call that timed out; null when a call in this state has no deadline. */
-export function lateSettlement({ status, runsOn, toolName }: CallRecord): Failure | null {
+export function timeoutOutcome({ status, runsOn, toolName }: CallRecord): Failure | null {
   if (status === 'requested') return { kind: 'error', errorText: APPROVAL_TIMED_OUT };
   return status === 'parked' || (status === 'running' && runsOn === 'client')
     ? { kind: 'error', errorText: outputTimedOut(toolName) }
@@ -80,7 +80,7 @@ export function lateSettlement({ status, runsOn, toolName }: CallRecord): Failur
 }
 
 /** The outcome of a call that a process left unfinished when it died; null when the call continues. */
-export function leftBehind({ status, reason, runsOn }: CallRecord): Settlement | null {
+export function unfinishedOutcome({ status, reason, runsOn }: CallRecord): CallOutcome | null {
   if (status === 'denied') return { kind: 'denied', reason };
   if (status === 'expired') return { kind: 'error', errorText: reason ?? APPROVAL_TIMED_OUT };
   return status === 'running' && runsOn === 'server' ? { kind: 'error', errorText: OUTCOME_UNKNOWN } : null;
@@ -193,7 +193,7 @@ export class Approvals {
     );
   }
 
-  /** Consumes an approval: true once, false for ever after. */
+  /** Consumes an approval, so that its tool may run: returns the call once, and null to every later caller. */
   async consume(call: CallRecord, expiresAt: number | null): Promise<CallRecord | null> {
     return this.store.moveCall(
       this.key,
@@ -369,7 +369,7 @@ export class NothingOpen extends ProtocolError {
  * The outcome of a call: the output of the tool, a denial, or an error text. An output may have state changes, and with them the session from which the tool
  * made them.
  */
-export type Settlement =
+export type CallOutcome =
   | { kind: 'output'; output: unknown; actions?: EventActions; session?: AdkSession }
   | Failure
   | { kind: 'denied'; reason: string | null };
@@ -382,57 +382,57 @@ export interface Failure {
 }
 
 /** The outcome of a call that the user or the model cancelled. */
-export const INTERRUPTION: Settlement = { kind: 'error', errorText: INTERRUPTED, interrupted: true };
+export const INTERRUPTION: CallOutcome = { kind: 'error', errorText: INTERRUPTED, interrupted: true };
 
 /** The outcome of a call whose approver has signed out. */
 export const SIGNED_OUT_END: Failure = { kind: 'error', errorText: SIGNED_OUT };
 
-/** The outcome of a deferred tool as a settlement. */
-export function settlementOf(outcome: Exclude<Outcome, { kind: 'asks' }>): Settlement {
+/** The outcome of a deferred tool as the outcome of its call. */
+export function outcomeOf(outcome: Exclude<Outcome, { kind: 'asks' }>): CallOutcome {
   return outcome.kind === 'waits' ? { kind: 'output', output: null } : outcome;
 }
 
 /** The function response that the model gets for the call. */
-export function responseOf(settlement: Settlement): Record<string, unknown> {
-  switch (settlement.kind) {
+export function responseOf(outcome: CallOutcome): Record<string, unknown> {
+  switch (outcome.kind) {
     case 'output':
-      return toResponse(settlement.output);
+      return toResponse(outcome.output);
     case 'error':
-      return { error: settlement.errorText, ...(settlement.interrupted ? { interrupted: true } : {}) };
+      return { error: outcome.errorText, ...(outcome.interrupted ? { interrupted: true } : {}) };
     case 'denied':
-      return { error: denialText(settlement.reason ?? undefined) };
+      return { error: denialText(outcome.reason ?? undefined) };
     default:
-      return exhaustive(settlement);
+      return exhaustive(outcome);
   }
 }
 
 /** The event that answers the call in the history; its metadata says which kind of outcome it is. */
-export function endEvent(call: CallRecord, settlement: Settlement): Event {
+export function endEvent(call: CallRecord, outcome: CallOutcome): Event {
   const { id, toolName: name } = call;
-  const response = responseOf(settlement);
-  const isOutput = settlement.kind === 'output';
-  return responseEvent(call, [{ id, name, response }], isOutput ? settlement.actions : undefined, {
-    settled: settlement.kind,
-    ...(isOutput && response !== settlement.output ? { wrapped: true } : {}),
+  const response = responseOf(outcome);
+  const isOutput = outcome.kind === 'output';
+  return responseEvent(call, [{ id, name, response }], isOutput ? outcome.actions : undefined, {
+    settled: outcome.kind,
+    ...(isOutput && response !== outcome.output ? { wrapped: true } : {}),
   });
 }
 
 /** The chunk that the client gets for the call. */
 export function outputChunk(
   toolCallId: string,
-  settlement: Settlement,
+  outcome: CallOutcome,
   denials: 'tool-output-error' | 'tool-output-denied',
 ): Chunk {
-  switch (settlement.kind) {
+  switch (outcome.kind) {
     case 'output':
-      return { type: 'tool-output-available', toolCallId, output: settlement.output ?? null };
+      return { type: 'tool-output-available', toolCallId, output: outcome.output ?? null };
     case 'error':
-      return { type: 'tool-output-error', toolCallId, errorText: settlement.errorText };
+      return { type: 'tool-output-error', toolCallId, errorText: outcome.errorText };
     case 'denied':
       return denials === 'tool-output-denied'
         ? { type: 'tool-output-denied', toolCallId }
-        : { type: 'tool-output-error', toolCallId, errorText: denialText(settlement.reason ?? undefined) };
+        : { type: 'tool-output-error', toolCallId, errorText: denialText(outcome.reason ?? undefined) };
     default:
-      return exhaustive(settlement);
+      return exhaustive(outcome);
   }
 }

@@ -123,7 +123,7 @@ export class History {
     }
     if (again) {
       const { errorText, waiting } = again;
-      if (events.slice(index + 1).some((behind) => hasEffects(behind, event, waiting))) return;
+      if (events.slice(index + 1).some((later) => hasEffects(later, event, waiting))) return;
       await this.closeDangling(errorText, waiting);
     }
     await this.append(rewindEvent(event.id));

@@ -214,7 +214,7 @@ export interface SessionLog {
   /** The part that clients may get. */
   readonly shown: ShownLog;
   /** Resolves when clients may get every chunk so far; undefined when they may already. Rejects after a time limit. */
-  told(): Promise<void> | undefined;
+  released(): Promise<void> | undefined;
   /** Sets a callback for chunks that wait for seconds until they may be sent. It is called once, until all could be sent again. */
   onStall?(callback: () => void): void;
   /** Whether all entries from that number on outlive this process. */
@@ -266,7 +266,7 @@ export class MemoryLogs implements Logs {
     const lease = this.#lease;
     const nothing = () => undefined;
     const keeps = () => false;
-    if (!lease) return { chunks, shown: chunks, told: nothing, keeps, close: nothing, remove: nothing };
+    if (!lease) return { chunks, shown: chunks, released: nothing, keeps, close: nothing, remove: nothing };
     const shown = new ReleasedLog(chunks, { isGathered: false, lease });
     const show = () => {
       if (lease.isSure) shown.show(chunks.last);
@@ -275,6 +275,6 @@ export class MemoryLogs implements Logs {
     const close = () => {
       for (const end of leave) end();
     };
-    return { chunks, shown, told: nothing, keeps, close, remove: nothing };
+    return { chunks, shown, released: nothing, keeps, close, remove: nothing };
   }
 }

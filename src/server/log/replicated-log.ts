@@ -55,7 +55,7 @@ export class ReplicatedLog implements SessionLog {
     return this.shown.last === this.chunks.last;
   }
 
-  told(): Promise<void> | undefined {
+  released(): Promise<void> | undefined {
     return this.isKept ? undefined : this.context.wait(this);
   }
 
@@ -63,7 +63,7 @@ export class ReplicatedLog implements SessionLog {
     this.tellStall = callback;
   }
 
-  /** What was said has waited for long. */
+  /** Chunks have waited too long for the hub. */
   stalled(): void {
     if (this.isStalled || this.isKept) return;
     this.isStalled = true;

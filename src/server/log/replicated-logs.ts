@@ -13,15 +13,15 @@ import { ReplicatedLog, type ReplicatedLogContext } from './replicated-log.ts';
  */
 const WINDOW_MS = 50;
 /** How long a caller waits until the hub has a chunk. */
-const PATIENCE_MS = 5000;
+const WRITE_TIMEOUT_MS = 5000;
 /** The time between two attempts while the hub is unavailable. */
 const AGAIN_MS = 100;
-/** After how long clients are told that chunks wait, and how often that is checked. */
+/** After how long clients get an error because chunks wait, and how often that is checked. */
 const STALL_MS = 3000;
 const STALL_CHECK_MS = 1000;
 /** How long a process that ends waits until the hub has its last chunks. */
 const CLOSE_MS = 2000;
-const AWAY = 'What is said cannot be kept at the moment. Try again in a few seconds.';
+const AWAY = 'The server cannot store the conversation at the moment. Try again in a few seconds.';
 
 /** What the logs of a process are made of. */
 export interface ReplicatedLogsContext {
@@ -123,7 +123,7 @@ export class ReplicatedLogs implements Logs {
   async #found(key: OwnedKey): ReturnType<Hub['take']> {
     const { hub, newId, clock, logger, isAway = () => false } = this.#context;
     const epoch = newEpoch(newId);
-    const until = clock.elapsed() + PATIENCE_MS;
+    const until = clock.elapsed() + WRITE_TIMEOUT_MS;
     let hasRestored = false;
     for (;;) {
       try {
@@ -141,8 +141,11 @@ export class ReplicatedLogs implements Logs {
         }
         if (isAway()) throw new ProtocolError('overloaded', AWAY, { retryAfterMs: 2000 });
         if (clock.elapsed() + AGAIN_MS > until) {
-          logger.error('a log could not be taken up', { session: key.id, error: String(error) });
-          throw new ProtocolError('internal', AWAY, { retryAfterMs: PATIENCE_MS });
+          logger.error('could not open the log of a session in the hub: its clients get an error and retry', {
+            session: key.id,
+            error: String(error),
+          });
+          throw new ProtocolError('internal', AWAY, { retryAfterMs: WRITE_TIMEOUT_MS });
         }
       }
       await new Promise<void>((resolve) => {
@@ -212,7 +215,10 @@ export class ReplicatedLogs implements Logs {
         this.#isBusy = false;
         for (const log of logs) this.#due.add(log);
         if (!this.#isAway)
-          this.#context.logger.error('what is said cannot be kept', { error: String(error) });
+          this.#context.logger.error(
+            'could not write chunks to the hub: clients get them when it works again; check the hub',
+            { error: String(error) },
+          );
         this.#isAway = true;
         this.#attemptLater();
       },
@@ -280,13 +286,13 @@ export class ReplicatedLogs implements Logs {
   }
 
   async #wait(log: ReplicatedLog): Promise<void> {
-    const told = new Promise<void>((done) => {
+    const released = new Promise<void>((done) => {
       const waiting = this.#waiting.get(log) ?? [];
       waiting.push({ upTo: log.chunks.last, done });
       this.#waiting.set(log, waiting);
     });
-    if (await settlesWithin(told, PATIENCE_MS, this.#context.clock)) return;
-    throw new ProtocolError('internal', AWAY, { retryAfterMs: PATIENCE_MS });
+    if (await settlesWithin(released, WRITE_TIMEOUT_MS, this.#context.clock)) return;
+    throw new ProtocolError('internal', AWAY, { retryAfterMs: WRITE_TIMEOUT_MS });
   }
 
   #tellWaiting(log: ReplicatedLog): void {

@@ -27,7 +27,7 @@ interface Heard {
 }
 
 /** The state of stored messages after they were recovered. */
-export interface Standing {
+export interface StoredState {
   /** Messages that wait for an answer. */
   open: ReadonlySet<string>;
   /** Messages that are about to start. */
@@ -58,7 +58,7 @@ export function messagesIn(log: ChunkLog): ReadonlySet<string> {
 export function restOf(
   log: ChunkLog,
   stored: readonly Message[],
-  { open, awaited }: Standing,
+  { open, awaited }: StoredState,
 ): (Chunk | null)[] | null {
   const { messages, known, current } = read(log);
   const said: (Chunk | null)[] = [];

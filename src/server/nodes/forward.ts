@@ -3,11 +3,11 @@ import { request as overHttps } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { NodePlace } from '../store/store.ts';
 
-/** Stands on what one node hands on to another, with the address of the first: the other answers it, or says that it cannot. */
+/** Header of a forwarded request: the address of the node that forwarded it. A node never forwards such a request again. */
 export const FORWARDED = 'x-duologue-forwarded';
-/** Stands on the answer of a node that does not have the session, or not any more. */
+/** Header of a response: the node does not own the session. */
 export const NOT_HERE = 'x-duologue-not-here';
-/** Stands on the health of a node that works, but has trouble with an engine at this moment: other nodes move no conversations there. */
+/** Header of `/health`: the node works, but has trouble with the store or the hub, so other nodes move no session to it. */
 export const TROUBLED = 'x-duologue-troubled';
 
 /** Headers of one connection, which do not belong to the request. */

@@ -88,7 +88,7 @@ const SLACK_MS = 2000;
  * that comes to another is handed on to the owner. A node says that it lives by renewing its lease; the sessions of one that does not are
  * taken over by the node that gets the next request for them.
  */
-export class Node implements Lease {
+export class ClusterNode implements Lease {
   readonly areAlone = false;
   readonly place: NodePlace;
   readonly leaseMs: number;
@@ -290,7 +290,7 @@ export class Node implements Lease {
     return admitted.session;
   }
 
-  /** Lets go of everything. */
+  /** Ends the lease, the timers and the forwarded streams of this node. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelRenewal();
@@ -339,7 +339,7 @@ export class Node implements Lease {
   /** Asks another node; null when that does not have the session, or is not there. */
   async #ask<T>(asked: Asked, node: NodePlace, there: There<T>): Promise<T | null> {
     const ending = new AbortController();
-    // When the other one does not live any more, its answer is not waited for.
+    // Stop waiting for the answer when the other node dies.
     const end = this.#peers.follow(node, () => ending.abort());
     try {
       const result = await there(

@@ -1,23 +1,23 @@
 import type { Clock } from '../clock.ts';
 import type { NodePlace } from '../store/store.ts';
 
-/** Between two refusals after which a node is dead: one may be a node that is only being started. */
+/** A node is dead when its port refuses connections for this long. A single refusal may come from a node that is starting. */
 const REFUSED_MS = 400;
 
 interface Peer {
-  /** Whether it was ever reached from here. */
+  /** Whether this node ever reached it. */
   wasReached: boolean;
-  /** How often it was tried to meet it, and whether it is now. */
+  /** The number of failed attempts to connect to it, and whether one is running. */
   tries: number;
   isBeingMet: boolean;
-  /** Since when no process listens there. */
+  /** Since when its port refuses connections. */
   refusedSince: number | null;
   isDead: boolean;
-  /** Ends what is followed there. */
+  /** Callbacks for when it dies. */
   followed: Set<() => void>;
 }
 
-/** The other nodes, as far as this one had to do with them. */
+/** What this node knows about the other nodes from its own connections to them. */
 export class Peers {
   readonly #clock: Clock;
   readonly #peers = new Map<string, Peer>();
@@ -33,8 +33,8 @@ export class Peers {
   }
 
   /**
-   * A node could not be reached. A node whose port is closed is dead, but only if it was reached before: else it may be the way to
-   * it that is closed. All others are waited for until their lease ends.
+   * A node could not be reached. If its port refuses connections and it was reached before, it is dead. If it was never reached, the network
+   * in between may be closed; then, and after any other failure, it counts as alive until its lease ends.
    */
   failed(node: NodePlace, isRefused: boolean): void {
     const peer = this.#of(node.name);
@@ -47,19 +47,19 @@ export class Peers {
     if (peer.wasReached && now - peer.refusedSince >= REFUSED_MS) peer.isDead = true;
   }
 
-  /** Whether a node is known to be dead, whatever its lease says. */
+  /** Whether a node is known to be dead, even if its lease has not ended. */
   isDead(node: NodePlace): boolean {
     return this.#peers.get(node.name)?.isDead ?? false;
   }
 
-  /** Something is followed at a node, and is ended when that does not live any more; the returned function ends that. */
+  /** Registers a callback for when a node dies, so that a forwarded request or stream can be ended; the returned function removes it. */
   follow(node: NodePlace, end: () => void): () => void {
     const { followed } = this.#of(node.name);
     followed.add(end);
     return () => followed.delete(end);
   }
 
-  /** Whether this node must still connect to a peer: it never did, and is not trying to. The caller tries from now on. */
+  /** Whether the caller must connect to a node: it was never reached, and no attempt is running. True marks an attempt as running. */
   isToBeMet(node: NodePlace): boolean {
     const peer = this.#of(node.name);
     if (peer.wasReached || peer.isBeingMet) return false;
@@ -67,14 +67,14 @@ export class Peers {
     return true;
   }
 
-  /** A node was not met; returns how often. It may be met later: one that starts says that it lives before it listens. */
+  /** An attempt to connect failed; returns how many did. A starting node registers before it listens, so a later attempt may succeed. */
   notMet(node: NodePlace): number {
     const peer = this.#of(node.name);
     peer.isBeingMet = false;
     return ++peer.tries;
   }
 
-  /** Ends what is followed at nodes that do not live any more, and forgets them. */
+  /** Calls the callbacks of all nodes that are not in `living`, and forgets those nodes. */
   cutAllBut(living: readonly NodePlace[]): void {
     for (const [name, { followed }] of this.#peers) {
       if (living.some((node) => node.name === name)) continue;

@@ -310,7 +310,7 @@ export class Readers {
   /** Adds a reader; the returned function removes it. */
   attach(reader: Reader): () => void {
     this.all.add(reader);
-    if (reader.hasFloor) this.awaited = reader;
+    if (reader.isActive) this.awaited = reader;
     this.moved();
     return () => {
       this.all.delete(reader);
@@ -320,7 +320,7 @@ export class Readers {
   }
 
   /** Another connection became the active one: the agent waits for no reader. */
-  loseFloor(): void {
+  loseActive(): void {
     this.awaited = null;
     this.moved();
   }
@@ -361,7 +361,7 @@ function untilCalled(): { room: Promise<void>; goOn: () => void } {
 const WORD = 24;
 /** Characters a second that no voice exceeds: about 250 words a minute. */
 const FASTEST = 25;
-/** Seconds of sound from which the pace of a voice can be told. */
+/** Seconds of sound from which the pace of a voice can be measured. */
 const ENOUGH = 1;
 
 /** The text of a message. */

@@ -10,7 +10,7 @@ export interface PostgresOptions {
   /** How many connections at most; 10 unless given. */
   connections?: number;
   /** How long a write or a read goes on trying while the database is away; 10 seconds unless given. */
-  patienceMs?: number;
+  retryForMs?: number;
   /** TLS, as `pg` takes it. */
   ssl?: PoolConfig['ssl'];
   /** The clock of what is stored; that of the database unless given. */
@@ -32,12 +32,12 @@ const INT8 = 20;
 /** The connections to one database. */
 export class Database {
   readonly #pool: Pool;
-  readonly #patienceMs: number;
+  readonly #retryForMs: number;
   #closing: Promise<void> | null = null;
 
-  private constructor(pool: Pool, patienceMs: number) {
+  private constructor(pool: Pool, retryForMs: number) {
     this.#pool = pool;
-    this.#patienceMs = patienceMs;
+    this.#retryForMs = retryForMs;
   }
 
   static async open(options: PostgresOptions): Promise<Database> {
@@ -60,7 +60,7 @@ export class Database {
     // statements of its user: the next statement fails instead.
     pool.on('error', (error) => options.onWarning?.(`a connection to PostgreSQL broke: ${error.message}`));
     pool.on('connect', (client) => client.on('error', () => undefined));
-    return new Database(pool, options.patienceMs ?? 10_000);
+    return new Database(pool, options.retryForMs ?? 10_000);
   }
 
   /** Runs a statement that may be run again when its answer was lost. It is prepared under its name. */
@@ -69,7 +69,7 @@ export class Database {
     text: string,
     values: readonly Value[],
   ): Promise<{ rows: Row[]; again: boolean }> {
-    const until = performance.now() + this.#patienceMs;
+    const until = performance.now() + this.#retryForMs;
     let wait = MIN_WAIT_MS;
     for (let again = false; ; again = true) {
       if (this.#closing) throw new StoreError('The store is closed.');

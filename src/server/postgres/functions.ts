@@ -99,7 +99,7 @@ end $$;
 create function {schema}.own(p_name text) returns bigint language plpgsql as $$
 declare s bigint; f bigint;
 begin
-  -- The fence is drawn by whoever has the row: drawn before, an earlier one could be written over a later one.
+  -- Draw the fence only after the row is locked: otherwise a lower fence could overwrite a higher one.
   select n into s from {schema}.sessions where name = p_name for no key update;
   if not found then return null; end if;
   f := nextval('{schema}.fences');

@@ -68,7 +68,7 @@ interface LoadedRow extends SessionRow {
   app: string | null;
 }
 
-/** What is kept in one schema of a PostgreSQL database. */
+/** A store in one schema of a PostgreSQL database, which several nodes may share. */
 export class PostgresStore implements SharedStore {
   readonly #db: Database;
   readonly #calls: SchemaCalls;

@@ -120,7 +120,7 @@ export class RedisConnection {
     for (const callback of [...this.#onBack]) callback();
   }
 
-  /** Says that this process is there, and finds out whether Redis is: the package waits for ever for an answer that does not come. */
+  /** Marks this process as alive, and checks that Redis answers: the package `redis` has no timeout of its own. */
   #sayAlive(): void {
     const client = this.#client;
     if (this.#isBeating || !client?.isReady) return;

@@ -11,7 +11,7 @@ function script(text: string): Script {
 }
 
 /**
- * Takes up a log: an entry with the owner's fence comes first, so that no earlier owner can add anything, and then it is read. -1 when a later owner has it.
+ * Opens a log for a new owner: an entry with the owner's fence comes first, so that no earlier owner can add anything, and then it is read. -1 when a later owner has it.
  * Arguments: fence, name of a new log, how long it is kept.
  */
 export const TAKE = script(`

@@ -182,7 +182,9 @@ export class SessionRegistry {
     this.cancelSweep = clock.after(SWEEP_MS, () => {
       this.sweepLater();
       this.sweep().catch((error: unknown) => {
-        logger.error('sessions could not be let go', { error: String(error) });
+        logger.error('could not close idle sessions: they stay in memory until the next attempt', {
+          error: String(error),
+        });
       });
     });
   }

@@ -31,7 +31,7 @@ export interface Session {
   /** Accepts answers to open calls, while everything else continues. */
   answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void>;
   /** Makes a listener the active connection, which may send audio and run browser tools; null frees the place. */
-  takeFloor(listener: Listener | null): void;
+  claim(listener: Listener | null): void;
   /** Sound or a picture from the user. */
   media(blob: Blob, from: Listener): void;
   /** The user turns the microphone on or off; `detection` says whether client or server detects the end of speech. */
@@ -40,13 +40,13 @@ export interface Session {
   stop(asked?: Partial<Asked> & { heard?: Heard }): Promise<boolean>;
 
   /** Accepts a posted message. Resolves with its response when its turn starts. */
-  post(message: PostedMessage): Promise<Response>;
+  post(message: PostedMessage): Promise<SseResponse>;
   /** Accepts posted answers, like `answer`; resolves with the response. */
-  postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response>;
+  postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse>;
   /** Accepts a posted request to continue a message; resolves with the response. */
-  postContinuation(continuation: PostedContinuation): Promise<Response>;
+  postContinuation(continuation: PostedContinuation): Promise<SseResponse>;
   /** The rest of the response in progress, after the last chunk that the client has; null when there is none. */
-  resume(last: string | null): Promise<Response | null>;
+  resume(last: string | null): Promise<SseResponse | null>;
 
   /** Adds a listener, which gets every chunk after its place. A listener that never watches becomes the active connection; others do when there is none. */
   join(listener: Listener, at: Place): Promise<Joined>;
@@ -63,7 +63,7 @@ export type TypedMessage = Extract<Input, { kind: 'message' }>;
 /** The client that made a request, for replies to it alone. */
 export interface Requester {
   accepted(accepted: AcceptedRequest): void;
-  told(error: ProtocolError): void;
+  failed(error: ProtocolError): void;
 }
 
 /** The name of a request, if it has one, and the client that gets its result. */
@@ -113,12 +113,12 @@ export interface Listener {
    */
   readonly watches: 'never' | 'when-another-speaks' | 'always';
   /** Reports an error of a request that it made. */
-  told(error: ProtocolError): void;
+  failed(error: ProtocolError): void;
   /** Reports why it loses the session, and disconnects it. */
   end(code: ErrorCode, message: string): void;
   play(sound: Sound): void;
   /** Discards sound that was not played yet. */
-  hush(): void;
+  stopPlayback(): void;
 }
 
 /** The chunks of a session, as this process sends them. */
@@ -137,7 +137,7 @@ export interface Feed {
 /** A reader of the log, for the agent that may wait for it. */
 export interface Reader {
   /** Whether it belongs to the active connection, so that the agent waits for it. */
-  readonly hasFloor: boolean;
+  readonly isActive: boolean;
   /** The number of the entry that it read last. */
   position(): number;
   /** Ends it with an error; the client may reconnect. */
@@ -145,14 +145,14 @@ export interface Reader {
 }
 
 /** One SSE response as a part of the log. */
-export interface Response {
+export interface SseResponse {
   feed: Feed;
   /** The number of the entry before its first chunk. */
   from: number;
   /** It ends with the first end of a response after this entry; without it, after `from`. */
   endsAfter?: number;
   /** Whether its client is the active connection. */
-  hasFloor?: boolean;
+  isActive?: boolean;
   /** Approvals whose requests are left out. */
   omitted?: readonly string[];
   /** Whether it also ends when the agent comes to rest, as a part of a live turn. */
@@ -160,13 +160,13 @@ export interface Response {
   /** Whether it belongs to a watcher: it never ends, and includes what other pages do. */
   isWatched?: boolean;
   /** Whether the client gets all other chunks as a watcher: then it gets only its private replies here. */
-  isAside?: boolean;
+  hasOnlyReplies?: boolean;
   /** Gives the files of messages the address that this client needs. */
   present?: (messages: Message[]) => Message[];
   /** Takes the chunks for this client alone that it has not got yet. */
-  aside?: () => readonly Chunk[];
+  privateReplies?: () => readonly Chunk[];
   /** The whole response, when the log no longer has it. */
-  told?: Chunk[];
+  storedChunks?: Chunk[];
 }
 
 /** The messages from which a client continues. */

@@ -305,7 +305,7 @@ export class SocketRequests {
       return this.act(frame, {
         requestId: name,
         listener,
-        requester: { accepted: (accepted) => tell(acceptedChunk(accepted)), told: refuse },
+        requester: { accepted: (accepted) => tell(acceptedChunk(accepted)), failed: refuse },
       })?.catch(refuse);
     } catch (thrown) {
       refuse(thrown);
@@ -320,12 +320,12 @@ export class SocketRequests {
   private claim(): Promise<void> | undefined {
     const { session, listener, isSignedOut } = this.context;
     if (!isSignedOut) {
-      session.takeFloor(listener);
+      session.claim(listener);
       return;
     }
     this.claiming ??= isSignedOut().then((isOut) => {
       this.claiming = null;
-      if (!isOut) session.takeFloor(listener);
+      if (!isOut) session.claim(listener);
     });
     return this.claiming;
   }
@@ -387,7 +387,7 @@ export class SocketMedia {
 
   /** Turns the microphone on or off. */
   microphone(action: 'start' | 'stop', detection: Detection): void {
-    if (action === 'start') this.session.takeFloor(this.listener);
+    if (action === 'start') this.session.claim(this.listener);
     if (action === 'start' || this.listens) this.session.microphone(action, detection, this.listener);
     this.listens = action === 'start';
   }
@@ -431,7 +431,7 @@ export class SocketMedia {
   }
 
   private give(mimeType: string, data: string): void {
-    this.session.takeFloor(this.listener);
+    this.session.claim(this.listener);
     this.session.media({ mimeType, data }, this.listener);
   }
 }

@@ -185,8 +185,8 @@ export class SocketConnection implements Listener {
     this.writer.play(sound);
   }
 
-  hush(): void {
-    this.writer.hush();
+  stopPlayback(): void {
+    this.writer.stopPlayback();
   }
 
   /** The socket is closed: releases everything that the connection holds. */
@@ -233,7 +233,7 @@ export class SocketConnection implements Listener {
     return;
   }
 
-  told(error: ProtocolError): void {
+  failed(error: ProtocolError): void {
     this.complain(error);
   }
 

@@ -95,7 +95,7 @@ export class SocketWriter {
   }
 
   /** Drops sound that is not sent yet. */
-  hush(): void {
+  stopPlayback(): void {
     this.sounds = [];
     this.soundBytes = 0;
   }

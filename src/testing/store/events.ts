@@ -146,7 +146,7 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
     expect((await store().loadSession(key))?.events).toEqual([bare]);
   });
 
-  test('app state reaches all users, user state all sessions of the user, temporary state nobody', async () => {
+  test('app state reaches all users, user state all sessions of the user, temporary state none', async () => {
     const sibling = keyOf('s2');
     const other = keyOf('s3', 'bob');
     const elsewhere = keyOf('s4', 'ann', 'bank');

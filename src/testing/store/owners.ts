@@ -54,7 +54,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     expect(one.fence > 0 && two.fence > one.fence && three.fence > two.fence).toBe(true);
   });
 
-  test('nothing is written by someone who was the owner, and the owner writes as before', async () => {
+  test('an earlier owner writes nothing, and the owner writes as before', async () => {
     const before = await content();
     const first = await own();
     const second = await own();
@@ -69,7 +69,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     expect(await store().openCalls(key)).toEqual([callOf('c2')]);
   });
 
-  test('a session that is not there, or is of someone else, has no owner', async () => {
+  test('a session that does not exist, or belongs to another user, has no owner', async () => {
     expect(await store().own(keyOf('s2'))).toBeNull();
     expect(await store().own(keyOf('s1', 'bob'))).toBeNull();
     for (const write of writesOf(key).slice(0, 4)) await write();
@@ -140,7 +140,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     ).toBeNull();
   });
 
-  test('an approved call is consumed by its owner alone, whoever saw the approval', async () => {
+  test('an approved call is consumed by its owner alone, even if another process saw the approval', async () => {
     const [first, second] = [await own(), await own()];
     const use = { id: 'c1', from: 'approved', to: 'running' } as const;
     await expect(store().moveCall(first, use, lineOf('consumed', 'c1'))).rejects.toThrow(StaleFence);

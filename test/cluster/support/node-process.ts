@@ -101,7 +101,7 @@ const model = liveModel ? (await chooseModel(liveModel)).model : withSpeech(new 
 const store = await openPostgresStore({
   url: settings.database,
   schema: settings.schema,
-  patienceMs: settings.patienceMs,
+  retryForMs: settings.retryForMs,
 });
 const hub = settings.redis ? await openRedisHub({ url: settings.redis, prefix: settings.schema }) : undefined;
 const duologue = createDuologue({

@@ -25,7 +25,7 @@ export interface NodeSettings {
   /** How long its tool takes. */
   payMs: number;
   /** How long a read or a write goes on trying while the database is away. */
-  patienceMs: number;
+  retryForMs: number;
 }
 
 /** One process of a group. */
@@ -55,7 +55,7 @@ export async function startNode(
     approvalTimeoutMs: null,
     liveModel: null,
     payMs: 50,
-    patienceMs: 30_000,
+    retryForMs: 30_000,
     ...settings,
   };
   const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(whole)], {

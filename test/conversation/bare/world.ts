@@ -227,9 +227,9 @@ export class World {
     if (callId !== undefined) this.push({ type: 'tool-ended', callId, outcome: outcomeOf(how) });
   }
 
-  signIn(standing: 'signed-in' | 'signed-out' | 'unknown'): void {
+  signIn(status: 'signed-in' | 'signed-out' | 'unknown'): void {
     const question = this.questions.shift();
-    if (question) this.push({ type: 'signed-in', question, standing });
+    if (question) this.push({ type: 'signed-in', question, status });
   }
 
   /** Time passes, up to so many milliseconds, and the state wakes up when it wanted to. */

@@ -210,7 +210,7 @@ test('a thread that is killed while it listens or speaks is told or left out, an
     await kill();
     return JSON.stringify(someone.heard.chunks);
   };
-  await expect.poll(told).toContain('could not be understood');
+  await expect.poll(told).toContain('could not be recognised');
 
   await someone.say('weather.wav');
   await someone.until(({ seconds }) => seconds > 0.5);

@@ -48,7 +48,7 @@ async function speakerFor(speech: SpeechOptions): Promise<Speaker> {
 async function talk(voice: Voice): Promise<{ spoken: string; typed: string }> {
   const someone = await speakerFor(voice);
   await someone.say('hello.wav');
-  await someone.until(({ chunks }) => /could not be understood/.test(JSON.stringify(chunks)));
+  await someone.until(({ chunks }) => /could not be recognised/.test(JSON.stringify(chunks)));
   const spoken = JSON.stringify(someone.heard.chunks);
   someone.type('hi');
   const heard = await someone.until((now) => ofType(now, 'text-delta').length > 0);

@@ -161,7 +161,7 @@ describe('a model with ears', () => {
     await live.close();
     expect(live.seen).toContainEqual({
       errorCode: 'RECOGNISER_ERROR',
-      errorMessage: 'What was said could not be understood: its weights are missing',
+      errorMessage: 'The speech could not be recognised: its weights are missing',
     });
   });
 
@@ -214,7 +214,7 @@ describe('a model with ears', () => {
     await live.close();
     expect(live.seen).toContainEqual({
       errorCode: 'RECOGNISER_ERROR',
-      errorMessage: 'What was said could not be understood: too much was said at once.',
+      errorMessage: 'The speech could not be recognised: too much was said at once.',
     });
     expect([most, understood()]).toEqual([1, 4]);
   });

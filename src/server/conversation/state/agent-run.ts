@@ -1,6 +1,6 @@
 import type { Blob, Content } from '@google/genai';
 import type { Detection, ToolFacts } from '../../../protocol/index.ts';
-import type { Settlement } from '../../ledger/approvals.ts';
+import type { CallOutcome } from '../../ledger/approvals.ts';
 import type { Context } from './context.ts';
 import type { RunRequest } from './effects.ts';
 import { NOT_COMPLETED } from './errors.ts';
@@ -217,7 +217,7 @@ export class AgentRun {
   }
 
   /** Returns the run whose model gets the outcome of a call; null when no model does. */
-  expectResponse(callId: string, outcome: Settlement): number | null {
+  expectResponse(callId: string, outcome: CallOutcome): number | null {
     if (this.cancelled.delete(callId) || this.run.is !== 'open') return null;
     this.promptedBy(!(outcome.kind === 'error' && outcome.interrupted));
     return this.run.n;

@@ -128,8 +128,8 @@ export class ConversationState {
         return turns.answers.take(input.answers, input.by, input.request);
       case 'signed-in':
         return input.question.why === 'decision'
-          ? turns.answers.signInChecked(input.question.given, input.standing)
-          : calls.signInChecked(input.question.callId, input.standing);
+          ? turns.answers.signInChecked(input.question.given, input.status)
+          : calls.signInChecked(input.question.callId, input.status);
       case 'interrupt':
         return turns.interruptFor(input.request, input.heard);
       case 'media':

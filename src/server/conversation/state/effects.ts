@@ -10,13 +10,13 @@ import type {
 } from '../../../protocol/index.ts';
 import type { Identity } from '../../access/sign-in.ts';
 import type { AdmittedPart } from '../../files.ts';
-import type { Settlement } from '../../ledger/approvals.ts';
+import type { CallOutcome } from '../../ledger/approvals.ts';
 import type { AcceptedRequest, CallRecord } from '../../store/store.ts';
 
 /** How a client reaches the agent: one HTTP request for each turn, or one socket for everything. */
 export type Wire = 'sse' | 'bidi';
 
-/** Names one request of a client. The state only passes it on; the effect runner knows the client behind `id`. */
+/** Names one request of a client. The state only passes it on; the effect runner knows the client that `id` belongs to. */
 export interface RequestRef {
   /** Unique within the conversation in this process. Negative when the client that made the request was of an earlier process. */
   readonly id: number;
@@ -62,7 +62,7 @@ export type Write =
   | {
       do: 'append-outcome';
       call: CallRecord;
-      outcome: Settlement;
+      outcome: CallOutcome;
       accepted?: AcceptedRequest | undefined;
     }
   /** Adds an interrupted response for a call that was never recorded. */

@@ -2,7 +2,7 @@ import type { Event } from '@google/adk';
 import type { Blob } from '@google/genai';
 import type { DeferredCall, Outcome, RunView } from '../../../adk/for-server.ts';
 import type { Answer, Chunk, Detection, Heard, Message, PageMetadata } from '../../../protocol/index.ts';
-import type { Identity, Standing } from '../../access/sign-in.ts';
+import type { Identity, SignInStatus } from '../../access/sign-in.ts';
 import type { AdmittedPart } from '../../files.ts';
 import type { Verdict } from '../../ledger/approvals.ts';
 import type { CallRecord } from '../../store/store.ts';
@@ -91,7 +91,7 @@ export type Input =
   | { type: 'continue'; message: MessageRequest }
   | { type: 'post-answers'; posted: AnswersRequest }
   | { type: 'answer'; answers: Answer[]; by: Identity; request: RequestRef }
-  | { type: 'signed-in'; question: SignInQuestion; standing: Standing }
+  | { type: 'signed-in'; question: SignInQuestion; status: SignInStatus }
   | { type: 'interrupt'; request: RequestRef; heard: Heard }
   /** `from`: the connection that sends the media. */
   | { type: 'media'; blob: Blob; from: string }

@@ -29,7 +29,7 @@ export class Draft {
     return this.started;
   }
 
-  /** Whether the message has no content. Chunks that wait behind a slow write count, though `message` does not have them yet. */
+  /** Whether the message has no content. Chunks that wait for a slow write count, though `message` does not have them yet. */
   get isEmpty(): boolean {
     return !this.hasChunks && this.message.parts.length === 0;
   }
@@ -132,7 +132,7 @@ export class Messages {
     return this.working;
   }
 
-  /** The message that the agent said or called something in last. The conversation has left earlier messages behind. */
+  /** The message that the agent said or called something in last. The conversation has moved on from earlier messages. */
   get lastActive(): string | null {
     return this.lastActiveId;
   }

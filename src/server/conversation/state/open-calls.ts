@@ -1,8 +1,8 @@
 import type { DeferredCall } from '../../../adk/for-server.ts';
 import type { WaitingAnswer } from '../../../protocol/index.ts';
 import type { Identity } from '../../access/sign-in.ts';
-import type { Failure, Settlement } from '../../ledger/approvals.ts';
-import { hashArgs, lateSettlement } from '../../ledger/approvals.ts';
+import type { CallOutcome, Failure } from '../../ledger/approvals.ts';
+import { hashArgs, timeoutOutcome } from '../../ledger/approvals.ts';
 import type { CallRecord } from '../../store/store.ts';
 import {
   CALL_TRANSITIONS,
@@ -22,7 +22,7 @@ export class OpenCall {
   private stored: CallRecord;
   private current: CallState;
   /** The outcome of a call that is `ending`. */
-  private pendingOutcome: Settlement | null = null;
+  private pendingOutcome: CallOutcome | null = null;
   /** The request that is acknowledged with the outcome, while the outcome waits for a run or for callbacks. */
   private acknowledgement: PendingAcknowledgement | undefined;
   private unwanted = false;
@@ -104,7 +104,7 @@ export class OpenCall {
   }
 
   /** The outcome that waits for a run; null for a call that is not `ending`. */
-  get outcome(): Settlement | null {
+  get outcome(): CallOutcome | null {
     return this.pendingOutcome;
   }
 
@@ -144,7 +144,7 @@ export class OpenCall {
   }
 
   /** Keeps an outcome that cannot be reported yet; false when the call cannot end in this state. */
-  endLater(outcome: Settlement, acknowledges?: PendingAcknowledgement): boolean {
+  endLater(outcome: CallOutcome, acknowledges?: PendingAcknowledgement): boolean {
     if (CALL_TRANSITIONS[this.current].end === undefined) return false;
     this.enter('ending');
     this.pendingOutcome = outcome;
@@ -363,7 +363,7 @@ export class OpenCalls {
   overdue(now: number): { call: OpenCall; outcome: Failure }[] {
     return this.all.flatMap((call) => {
       const { expiresAt } = call.record;
-      const outcome = expiresAt !== null && expiresAt <= now ? lateSettlement(call.record) : null;
+      const outcome = expiresAt !== null && expiresAt <= now ? timeoutOutcome(call.record) : null;
       return outcome && call.state !== 'ending' && !call.isExpiring ? [{ call, outcome }] : [];
     });
   }

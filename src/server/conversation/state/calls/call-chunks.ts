@@ -1,5 +1,5 @@
 import { type Chunk, CONFIRMATION_TOOL, type ToolFacts } from '../../../../protocol/index.ts';
-import { decisionIn, outputChunk, type Settlement } from '../../../ledger/approvals.ts';
+import { type CallOutcome, decisionIn, outputChunk } from '../../../ledger/approvals.ts';
 import type { CallRecord } from '../../../store/store.ts';
 import type { Context } from '../context.ts';
 import type { Draft, Messages } from '../messages.ts';
@@ -119,7 +119,7 @@ export class CallChunks {
   }
 
   /** The chunks of an outcome, for what the message shows: the call, and in the confirmation dialect the confirmation. */
-  forOutcome(call: OpenCall, outcome: Settlement): Chunk[] {
+  forOutcome(call: OpenCall, outcome: CallOutcome): Chunk[] {
     const { denials } = this.context.options;
     const { approvalId, id } = call.record;
     return [

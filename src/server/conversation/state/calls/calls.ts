@@ -1,12 +1,12 @@
 import type { DeferredCall, Outcome } from '../../../../adk/for-server.ts';
 import { APPROVAL_TIMED_OUT, ProtocolError } from '../../../../protocol/index.ts';
-import type { Standing } from '../../../access/sign-in.ts';
+import type { SignInStatus } from '../../../access/sign-in.ts';
 import {
+  type CallOutcome,
   INTERRUPTION,
+  outcomeOf,
   responseOf,
-  type Settlement,
   SIGNED_OUT_END,
-  settlementOf,
 } from '../../../ledger/approvals.ts';
 import type { AgentRun } from '../agent-run.ts';
 import { firstEvent } from '../call-states.ts';
@@ -116,7 +116,7 @@ export class Calls {
   }
 
   /** Ends a call that was announced in a response which is over. */
-  private settleLate(call: OpenCall, outcome: Settlement): void {
+  private settleLate(call: OpenCall, outcome: CallOutcome): void {
     this.outcomes.publishSettled(this.outcomes.endQuietly(call, outcome));
     this.endLeftover(call);
   }
@@ -225,8 +225,8 @@ export class Calls {
   }
 
   /** The sign-in of the approver was checked. When the check fails the call runs, because the decision itself was checked. */
-  signInChecked(callId: string, standing: Standing): void {
-    if (standing === 'signed-out') this.withdraw(callId);
+  signInChecked(callId: string, status: SignInStatus): void {
+    if (status === 'signed-out') this.withdraw(callId);
     else this.runTool(callId);
   }
 
@@ -300,7 +300,7 @@ export class Calls {
       context.store([{ do: 'park', call: call.record }], null);
       return outcomes.releaseLock(call);
     }
-    if (outcome.kind !== 'asks') return outcomes.end(call, settlementOf(outcome));
+    if (outcome.kind !== 'asks') return outcomes.end(call, outcomeOf(outcome));
     const errorText =
       approvalId === null
         ? `${toolName} asks for a confirmation while it runs, which it can only do over SSE.`
@@ -309,7 +309,7 @@ export class Calls {
   }
 
   /** The model cancelled calls and gets no response to them. A call that runs has its effect, and ends with its outcome. */
-  cancel(callIds: readonly string[], outcome: Settlement): void {
+  cancel(callIds: readonly string[], outcome: CallOutcome): void {
     for (const id of callIds) {
       const call = this.open.get(id);
       if (!call) continue;
@@ -371,7 +371,7 @@ export class Calls {
   }
 
   private endExpired(call: OpenCall, isQuiet: boolean): void {
-    const outcome: Settlement = { kind: 'error', errorText: APPROVAL_TIMED_OUT };
+    const outcome: CallOutcome = { kind: 'error', errorText: APPROVAL_TIMED_OUT };
     call.stopExpiring();
     if (isQuiet) this.late.push(this.outcomes.endQuietly(call, outcome));
     else this.outcomes.end(call, outcome);

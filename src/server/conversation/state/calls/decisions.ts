@@ -1,9 +1,9 @@
 import type { Answer } from '../../../../protocol/index.ts';
 import type { Identity } from '../../../access/sign-in.ts';
 import {
+  type CallOutcome,
   decisionIn,
   hashArgs,
-  type Settlement,
   SIGNED_OUT_END,
   type Verdict,
 } from '../../../ledger/approvals.ts';
@@ -21,7 +21,7 @@ export type Step =
   | { call: OpenCall; next: 'run' }
   | { call: OpenCall; next: 'hand-over' }
   /** `acknowledges`: the request that is stored with the outcome. */
-  | { call: OpenCall; next: 'end'; outcome: Settlement; acknowledges?: PendingAcknowledgement };
+  | { call: OpenCall; next: 'end'; outcome: CallOutcome; acknowledges?: PendingAcknowledgement };
 
 /** What the answers of a request allow, in the order of the calls, and why some were rejected. */
 export interface AppliedAnswers {
@@ -147,7 +147,7 @@ export class Decisions {
   /** The outcome that an output of the browser gives its call, why it is rejected, or null when it is ignored. */
   private outcomeOf(
     answer: Exclude<Answer, { kind: 'decision' }>,
-  ): { call: OpenCall; outcome: Settlement } | { rejected: string } | null {
+  ): { call: OpenCall; outcome: CallOutcome } | { rejected: string } | null {
     const call = this.open.get(answer.toolCallId);
     // The browser may answer only what runs there: a claimed output of a server tool is ignored.
     if (!call?.isAnswerable) return null;

@@ -1,7 +1,7 @@
 import type { Content } from '@google/genai';
 import { noticeOf } from '../../../../models/for-server.ts';
 import { stateConflict } from '../../../../protocol/index.ts';
-import { isUndecided, responseOf, type Settlement } from '../../../ledger/approvals.ts';
+import { type CallOutcome, isUndecided, responseOf } from '../../../ledger/approvals.ts';
 import type { CallRecord } from '../../../store/store.ts';
 import type { AgentRun } from '../agent-run.ts';
 import { type Context, type PendingAcknowledgement, storedInAnyCase } from '../context.ts';
@@ -43,7 +43,7 @@ export class Outcomes {
   /** Ends a call. `isOffline`: no model will get the outcome. `acknowledges`: the request that is stored with it. */
   end(
     call: OpenCall,
-    outcome: Settlement,
+    outcome: CallOutcome,
     how: { isOffline?: boolean; acknowledges?: PendingAcknowledgement | undefined } = {},
   ): void {
     const { context, open, messages, run, chunks } = this;
@@ -63,14 +63,14 @@ export class Outcomes {
     const { record } = call;
     const owner = messages.get(record.messageId);
     if (!owner) return;
-    // A response writes another message: this one is amended where it is stored, and clients are told beside.
+    // A response writes another message: this one is amended where it is stored, and its listeners get the change apart from the response.
     if (hasResponse && owner !== messages.active)
       return this.publishSettled(this.endQuietly(call, outcome, acknowledges));
     if (!open.settle(call)) return;
     messages.turnTo(owner);
     const replyTo = pauseEndsRun ? null : run.expectResponse(record.id, outcome);
     if (pauseEndsRun && isHeard) this.oweNotice(record, outcome);
-    const report = (shown: Settlement, isStored = true): Effect[] => {
+    const report = (shown: CallOutcome, isStored = true): Effect[] => {
       const mark = context.mark();
       if (acknowledges) context.settleRequest(acknowledges, isStored);
       for (const chunk of chunks.forOutcome(call, shown)) messages.say(owner, chunk);
@@ -82,7 +82,7 @@ export class Outcomes {
     const writes = outcomeWrites(record, outcome, acknowledges);
     if (outcome.kind === 'output') {
       const instead = (errorText: string) => {
-        const failure: Settlement = { kind: 'error', errorText };
+        const failure: CallOutcome = { kind: 'error', errorText };
         const again = outcomeWrites(record, failure, acknowledges);
         return [storedInAnyCase(again, report(failure), report(failure, false))];
       };
@@ -101,7 +101,7 @@ export class Outcomes {
   }
 
   /** The agent gets the outcome at the place of the call, or as a notice when it has said something else since. */
-  private oweNotice({ messageId, toolName, args }: CallRecord, outcome: Settlement): void {
+  private oweNotice({ messageId, toolName, args }: CallRecord, outcome: CallOutcome): void {
     const isLate = this.messages.lastActive !== messageId;
     this.run.oweNotice(messageId, isLate ? noticeOf(toolName, args, responseOf(outcome)) : null);
   }
@@ -139,7 +139,7 @@ export class Outcomes {
   }
 
   /** Ends a call beside the message that is being written. Returns the chunks that report it. */
-  endQuietly(call: OpenCall, outcome: Settlement, acknowledges = call.acknowledges): LateCall {
+  endQuietly(call: OpenCall, outcome: CallOutcome, acknowledges = call.acknowledges): LateCall {
     const { context, open, chunks } = this;
     const { record } = call;
     const { messageId } = record;
@@ -158,7 +158,7 @@ export class Outcomes {
   }
 
   /** Ends a call that no client knows of. */
-  endUnannounced(call: OpenCall, outcome: Settlement): void {
+  endUnannounced(call: OpenCall, outcome: CallOutcome): void {
     const { context } = this;
     const { record } = call;
     this.open.settle(call);
@@ -189,7 +189,7 @@ export class Outcomes {
 
 function outcomeWrites(
   call: CallRecord,
-  outcome: Settlement,
+  outcome: CallOutcome,
   acknowledges?: PendingAcknowledgement,
 ): Write[] {
   const expires = isUndecided(call) && outcome.kind === 'error';
@@ -200,6 +200,6 @@ function outcomeWrites(
 }
 
 /** What a live model gets for the outcome of a call. */
-function responseContent({ id, toolName: name }: CallRecord, outcome: Settlement): Content {
+function responseContent({ id, toolName: name }: CallRecord, outcome: CallOutcome): Content {
   return { role: 'user', parts: [{ functionResponse: { id, name, response: responseOf(outcome) } }] };
 }

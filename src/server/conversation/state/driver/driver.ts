@@ -36,7 +36,7 @@ export class Driver {
   private readonly calls: Calls;
   /** The HTTP response that is being given; at most one. */
   private response: HttpResponse | null = null;
-  /** Behind a socket: the draft whose run is over, while its history is completed. */
+  /** Over a socket: the draft whose run is over, while its history is completed. */
   private concluding: Draft | null = null;
   /** Text of an interrupted run that ADK does not store. */
   private cutText: { messageId: string; text: string } | null = null;
@@ -102,7 +102,7 @@ export class Driver {
     return true;
   }
 
-  /** Behind a socket: opens a run for the draft whose calls are answered, unless the agent works on another one. */
+  /** Over a socket: opens a run for the draft whose calls are answered, unless the agent works on another one. */
   private continueTurn(): boolean {
     const { context, messages, run } = this;
     if (!context.policy.pauseEndsRun || context.isAbandoned || this.concluding || !run.isNone) return false;
@@ -121,7 +121,7 @@ export class Driver {
     if (!response || response.isStopped) return response !== null;
     response.isStopped = true;
     this.context.emit({ type: 'abort-tools' });
-    // A call that is being stored is not shown any more.
+    // A call that is being stored is no longer shown.
     for (const call of this.open.inState('issuing')) this.calls.outcomes.end(call, INTERRUPTION);
     if (response.stage.is === 'working') this.run.close();
     else if (response.stage.is === 'answering') this.concludeResponse(response);
@@ -143,7 +143,7 @@ export class Driver {
     if (context.hasListener) this.calls.takeUp();
   }
 
-  /** Behind a socket: the user interrupts a turn. Its calls end, and nothing more of its run is used. */
+  /** Over a socket: the user interrupts a turn. Its calls end, and nothing more of its run is used. */
   stopTurn(): void {
     const { context, messages, run, open, calls } = this;
     const { active } = messages;
@@ -195,7 +195,7 @@ export class Driver {
   private concludeResponse(response: HttpResponse): void {
     const { stage, draft, isStopped } = response;
     if (stage.is === 'ending') return;
-    // Steps that are not performed any more: their requests are acknowledged all the same.
+    // These steps are no longer performed, but their requests are acknowledged.
     for (const step of stage.is === 'answering' ? stage.steps : [])
       if ('acknowledges' in step && step.acknowledges) this.context.settleRequestAlone(step.acknowledges);
     response.stage = { is: 'ending' };

@@ -1,5 +1,5 @@
 import { type Answer, ProtocolError } from '../../../../protocol/index.ts';
-import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../../../access/sign-in.ts';
+import { type Identity, NO_LONGER_SIGNED_IN, type SignInStatus } from '../../../access/sign-in.ts';
 import { NothingOpen } from '../../../ledger/approvals.ts';
 import type { AcceptedRequest } from '../../../store/store.ts';
 import type { Calls } from '../calls/calls.ts';
@@ -98,8 +98,8 @@ export class Answers {
   }
 
   /** The sign-in of the user who decides was checked. */
-  signInChecked(given: GivenAnswers, standing: Standing): void {
-    if (standing !== 'unknown') return this.decide(given, standing === 'signed-in');
+  signInChecked(given: GivenAnswers, status: SignInStatus): void {
+    if (status !== 'unknown') return this.decide(given, status === 'signed-in');
     const error = new ProtocolError(
       'internal',
       'It could not be found out whether you are still signed in. Please decide again in a moment.',

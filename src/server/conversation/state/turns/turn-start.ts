@@ -1,6 +1,6 @@
 import { toContent } from '../../../../adk/for-server.ts';
 import { type Message, type ProtocolError, SUPERSEDED } from '../../../../protocol/index.ts';
-import type { Settlement } from '../../../ledger/approvals.ts';
+import type { CallOutcome } from '../../../ledger/approvals.ts';
 import type { AcceptedRequest } from '../../../store/store.ts';
 import type { AgentRun } from '../agent-run.ts';
 import type { Calls } from '../calls/calls.ts';
@@ -238,7 +238,7 @@ export class TurnStart {
   /** A new user message replaces the open calls, and leaves no call without a response in the history. */
   private supersede(): void {
     const { open, calls, context, messages } = this;
-    const outcome: Settlement = { kind: 'error', errorText: SUPERSEDED };
+    const outcome: CallOutcome = { kind: 'error', errorText: SUPERSEDED };
     for (const call of open.all) calls.outcomes.publishSettled(calls.outcomes.endQuietly(call, outcome));
     messages.endLeftovers();
     context.store(

@@ -269,7 +269,7 @@ export class Turns {
     context.close();
     const waiting = this.turnStart.giveUp();
     for (const { request, wire } of [...(waiting ? [waiting] : []), ...queue.takeAll()]) {
-      // Behind a socket, a queued message is stored, and the next process starts it; a client sends the others again.
+      // Over a socket, a queued message is stored, and the next process starts it; a client sends the others again.
       if (context.policyFor(wire).hasResponse) context.reject(request, shuttingDown());
       else context.takeRequest(request);
     }
