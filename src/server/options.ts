@@ -75,7 +75,7 @@ export interface DuologueOptions {
   denials?: SessionOptions['denials'];
   confirmations?: SessionOptions['confirmations'];
   approvals?: SessionOptions['approvals'];
-  /** How long an approval request waits: for both modes, or for each; null is for ever. */
+  /** How long an approval request waits: for both modes, or for each; null is for ever. The definition of a tool may say otherwise (`defineTool`). */
   approvalTimeoutMs?: number | null | Partial<SessionOptions['approvalTimeoutMs']>;
   clientTimeoutMs?: number | null;
   /** How long a tool on the server may run, 60 seconds unless given; null is for ever. */
