@@ -32,5 +32,5 @@ export {
   toContent,
 } from './history.ts';
 export { MessageChunks, type MessageOutput, usageIn } from './message-chunks.ts';
-export { type ApprovalOverride, type DeferredCall, unlessAborted } from './run.ts';
+export { type ApprovalOverride, approvalTimeoutOf, type DeferredCall, unlessAborted } from './run.ts';
 export { ServerTools } from './tools.ts';

@@ -21,6 +21,7 @@ import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
 import {
+  approvalTimeoutOf,
   decide,
   type InnerRun,
   innerRunOf,
@@ -178,6 +179,7 @@ class Gated extends BaseTool {
         agent: toolContext.agentName,
         invocationId: toolContext.invocationId,
         branch: invocationContext.branch,
+        approvalTimeoutMs: approvalTimeoutOf(this.inner),
       });
       return this.answerLater(true);
     };

@@ -69,6 +69,8 @@ export interface DeferredCall extends ToolFacts {
   agent: string;
   invocationId: string;
   branch: string | undefined;
+  /** How long its approval request waits, when its tool says so. */
+  approvalTimeoutMs?: number | null | undefined;
 }
 
 /** A waiting call, as a tool of the same session sees it. */
@@ -153,6 +155,11 @@ async function asksNatively(
   } catch {
     return true;
   }
+}
+
+/** How long an approval request of a tool waits by the definition of the tool; undefined when only the server says so. */
+export function approvalTimeoutOf(tool: BaseTool | undefined): number | null | undefined {
+  return tool instanceof DuologueTool ? tool.approvalTimeoutMs : undefined;
 }
 
 /** Whether calls of a tool may wait for a user or a browser. */

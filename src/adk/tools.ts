@@ -72,6 +72,11 @@ interface Definition<P extends Parameters> {
   parameters?: P;
   /** Whether the user is asked before each call. A function that throws means: ask. */
   needsApproval?: boolean | ((args: Args<P>, context: Context) => Maybe<boolean>);
+  /**
+   * How long an approval request of this tool waits, in milliseconds from when it is shown; null is for ever. It replaces the option `approvalTimeoutMs` of
+   * the server, over SSE and over BIDI.
+   */
+  approvalTimeoutMs?: number | null;
   /** Throws when these arguments are invalid: before the user is asked, and again before the tool runs. */
   check?: (args: Args<P>, context: Context) => Maybe<void>;
 }
@@ -100,6 +105,7 @@ export class DuologueTool extends FunctionTool<Parameters> {
 
   constructor(definition: ServerTool<Parameters> | ClientTool<Parameters>) {
     checkExecute(definition);
+    checkTimeout(definition);
     const schema = definition.parameters ?? z.object({});
     super({
       name: definition.name,
@@ -128,6 +134,11 @@ export class DuologueTool extends FunctionTool<Parameters> {
   /** Whether some call of the tool may ask. */
   get mayAsk(): boolean {
     return this.definition.needsApproval !== undefined && this.definition.needsApproval !== false;
+  }
+
+  /** How long an approval request of the tool waits; null is for ever, and undefined is as long as the server says. */
+  get approvalTimeoutMs(): number | null | undefined {
+    return this.definition.approvalTimeoutMs;
   }
 
   /** Whether a call with these validated arguments asks. */
@@ -193,6 +204,14 @@ function checkExecute(definition: ServerTool<Parameters> | ClientTool<Parameters
     throw new TypeError(`The tool "${name}" runs on the server and has no function "execute".`);
   }
   if (/Generator/.test(Object.prototype.toString.call(execute))) throw new TypeError(noGenerator(name));
+}
+
+/** Throws when the time for an approval is no time: such a request would never expire, or at once. */
+function checkTimeout({ name, approvalTimeoutMs: time }: Definition<Parameters>): void {
+  if (time === undefined || time === null || (typeof time === 'number' && time >= 0)) return;
+  throw new TypeError(
+    `The "approvalTimeoutMs" of the tool "${name}" must be a number of milliseconds that is not negative, or null for no limit.`,
+  );
 }
 
 function noGenerator(name: string): string {

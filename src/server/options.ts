@@ -75,7 +75,7 @@ export interface DuologueOptions {
   denials?: SessionOptions['denials'];
   confirmations?: SessionOptions['confirmations'];
   approvals?: SessionOptions['approvals'];
-  /** How long an approval request waits: for both modes, or for each; null means no limit. */
+  /** How long an approval request waits: for both modes, or for each; null means no limit. The definition of a tool may set its own (`defineTool`). */
   approvalTimeoutMs?: number | null | Partial<SessionOptions['approvalTimeoutMs']>;
   clientTimeoutMs?: number | null;
   /** How long a tool on the server may run, 60 seconds unless given; null means no limit. */

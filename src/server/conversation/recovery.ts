@@ -1,5 +1,5 @@
 import { type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
-import { usageIn } from '../../adk/for-server.ts';
+import { approvalTimeoutOf, usageIn } from '../../adk/for-server.ts';
 import {
   APPROVAL_TIMED_OUT,
   type DataParts,
@@ -30,6 +30,7 @@ import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { MessageRequest, Recovered } from './state/inputs.ts';
 import { fingerprint } from './state/messages.ts';
+import { toolOf } from './tool-runner.ts';
 
 /** Where a session is recovered from. */
 export interface RecoverySource {
@@ -120,11 +121,14 @@ async function recover(source: RecoverySource): Promise<RecoveredSession> {
   if (messages.at(-1)?.metadata?.interrupted) await keepWords(history, engine.rootAgent.name, messages);
   const byId = new Map(messages.map((message) => [message.id, message]));
   const owners = new Map<string, Message>();
-  const calls = open.map((record) => {
+  const calls: Recovered['calls'] = [];
+  for (const record of open) {
     const owner = byId.get(record.messageId) ?? { id: record.messageId, role: 'assistant', parts: [] };
     owners.set(owner.id, owner);
-    return { record, ...viewOf(record, owner) };
-  });
+    const view = viewOf(record, owner);
+    const approvalTimeoutMs = view.state === 'queued' ? await timeoutByTool(source, record) : undefined;
+    calls.push({ record, ...view, approvalTimeoutMs });
+  }
   const userMessages = messages
     .filter(({ role }) => role === 'user')
     .map(({ id, parts }) => ({ id, fingerprint: fingerprint(parts) }));
@@ -207,6 +211,14 @@ async function unansweredMessages(
     }),
   );
   return { unanswered, queue };
+}
+
+/**
+ * How long the approval request of a queued call waits by the definition of its tool. The deadline is not stored, since it begins when the request is shown;
+ * the tool that would run is the one of this process too. A toolset that fails now may bring the tool later, so the option of the server counts then.
+ */
+async function timeoutByTool(source: RecoverySource, call: CallRecord): Promise<number | null | undefined> {
+  return approvalTimeoutOf(await toolOf(source, call).catch(() => undefined));
 }
 
 /** The state of a stored call. An approval request that the message does not show was never sent. */

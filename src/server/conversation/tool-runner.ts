@@ -1,3 +1,4 @@
+import type { BaseTool } from '@google/adk';
 import { answerDeferred, findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
@@ -38,7 +39,7 @@ export class ToolRunner {
   /** Waits for the tool lock. A call that stops waiting because tools are aborted gets no input. Never rejects. */
   async acquireLock(call: CallRecord): Promise<void> {
     // An unknown tool waits as well: the call fails when it runs.
-    const tool = await this.toolOf(call).catch(() => undefined);
+    const tool = await toolOf(this.context, call).catch(() => undefined);
     const release = await this.tools.take(tool, this.stopping.signal);
     if (!release) return;
     this.releases.set(call.id, release);
@@ -74,7 +75,7 @@ export class ToolRunner {
   private async outcomeOf(call: CallRecord, run: typeof runDeferred): Promise<Outcome> {
     const { signal } = this.stopping;
     try {
-      const place = await this.placeOf(call);
+      const place = await placeOf(this.context, call);
       const tool = await findTool(place, call.toolName);
       if (!tool) return { kind: 'error', errorText: `There is no tool named "${call.toolName}" any more.` };
       const outcome = await run({
@@ -91,16 +92,20 @@ export class ToolRunner {
       return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
     }
   }
+}
 
-  private async toolOf(call: CallRecord) {
-    return findTool(await this.placeOf(call), call.toolName);
-  }
+/** The session and the agents among which the tool of a recorded call is found. */
+type ToolSource = Pick<ToolRunnerContext, 'engine' | 'history'>;
 
-  private async placeOf({ agent, invocationId }: CallRecord) {
-    const { rootAgent, sessionService, runner } = this.context.engine;
-    const session = await this.context.history.loadForTools();
-    return { rootAgent, sessionService, pluginManager: runner.pluginManager, agent, invocationId, session };
-  }
+/** The tool of a recorded call, as the agent of this process has it; undefined when there is none of that name any more. */
+export async function toolOf(source: ToolSource, call: CallRecord): Promise<BaseTool | undefined> {
+  return findTool(await placeOf(source, call), call.toolName);
+}
+
+async function placeOf({ engine, history }: ToolSource, { agent, invocationId }: CallRecord) {
+  const { rootAgent, sessionService, runner } = engine;
+  const session = await history.loadForTools();
+  return { rootAgent, sessionService, pluginManager: runner.pluginManager, agent, invocationId, session };
 }
 
 /** An outcome as the store returns it; an output that cannot be written as JSON is a failure of the tool. */

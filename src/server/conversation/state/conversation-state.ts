@@ -47,7 +47,7 @@ export class ConversationState {
       ...([context, open, messages, userMessages, run, speech, calls, driver, recovered.queue] as const),
     );
     for (const message of recovered.messages) messages.add(message);
-    for (const { record, state, ...shown } of recovered.calls) open.add(record, state, shown);
+    for (const { record, state, ...facts } of recovered.calls) open.add(record, state, facts);
   }
 
   /** Whether the agent works, as opposed to waiting for the user or the browser. */

@@ -47,6 +47,8 @@ export interface Recovered {
     state: Exclude<CallState, 'ending'>;
     isAnnounced: boolean;
     isConfirming: boolean;
+    /** How long its approval request waits, when its tool says so and the request is still to be shown. */
+    approvalTimeoutMs?: number | null | undefined;
   }[];
   /** The messages that these calls belong to. */
   messages: Message[];

@@ -17,8 +17,17 @@ import type { PendingAcknowledgement } from './context.ts';
 /** States in which a call has a deadline. */
 const TIMED: ReadonlySet<CallState> = new Set(['asked', 'client', 'parked']);
 
+/** What clients see of a call, and how long its approval request waits when its tool says so. */
+interface CallFacts {
+  isAnnounced: boolean;
+  isConfirming: boolean;
+  approvalTimeoutMs?: number | null | undefined;
+}
+
 /** A call that has no outcome yet. Its state changes only by the transitions of `call-states.ts`. */
 export class OpenCall {
+  /** How long the approval request waits, when the tool says so; null is for ever. */
+  readonly approvalTimeoutMs: number | null | undefined;
   private stored: CallRecord;
   private current: CallState;
   /** The outcome of a call that is `ending`. */
@@ -33,11 +42,12 @@ export class OpenCall {
   private expiring = false;
   private decider: { by: Identity | null; connection: string | null } = { by: null, connection: null };
 
-  constructor(record: CallRecord, state: CallState, shown: { isAnnounced: boolean; isConfirming: boolean }) {
+  constructor(record: CallRecord, state: CallState, facts: CallFacts) {
     this.stored = record;
     this.current = state;
-    this.announced = shown.isAnnounced;
-    this.confirming = shown.isConfirming;
+    this.announced = facts.isAnnounced;
+    this.confirming = facts.isConfirming;
+    this.approvalTimeoutMs = facts.approvalTimeoutMs;
   }
 
   get record(): CallRecord {
@@ -341,15 +351,12 @@ export class OpenCalls {
         expiresAt: next === 'client' ? clientDeadline : null,
       },
       'issuing',
+      { isAnnounced: false, isConfirming: false, approvalTimeoutMs: call.approvalTimeoutMs },
     );
   }
 
-  add(
-    record: CallRecord,
-    state: Exclude<CallState, 'ending'>,
-    shown = { isAnnounced: false, isConfirming: false },
-  ): OpenCall {
-    const call = new OpenCall(record, state, shown);
+  add(record: CallRecord, state: Exclude<CallState, 'ending'>, facts: CallFacts): OpenCall {
+    const call = new OpenCall(record, state, facts);
     this.open.set(record.id, call);
     return call;
   }

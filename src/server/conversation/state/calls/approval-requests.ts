@@ -58,7 +58,7 @@ export class ApprovalRequests {
   /** Shows the next request, or all of them. */
   showNext(): void {
     const { context, open, messages, chunks } = this;
-    const { approvalsTogether, approvalTimeoutMs, hasResponse } = context.policy;
+    const { approvalsTogether, hasResponse } = context.policy;
     const queued = open.inState('queued');
     // A response ends with the run, when every call of the step is shown.
     this.isWaiting = !hasResponse && queued.length > 0 && this.isExpecting(isBrowserCall);
@@ -69,7 +69,7 @@ export class ApprovalRequests {
       // A response shows the requests of its own message.
       if (!draft || (hasResponse && draft !== messages.active)) continue;
       call.apply('show');
-      const expiresAt = approvalTimeoutMs === null ? null : context.now + approvalTimeoutMs;
+      const expiresAt = this.deadlineOf(call);
       // The ledger has the call; it may lack the deadline.
       const isKnown = call.record.expiresAt === expiresAt;
       call.setDeadline(expiresAt);
@@ -106,6 +106,13 @@ export class ApprovalRequests {
     call?.setAnnounced(isAnnounced);
     call?.setConfirming(false);
     return call;
+  }
+
+  /** Until when a request waits that is shown now: by the definition of its tool, otherwise by the policy. */
+  private deadlineOf({ approvalTimeoutMs }: OpenCall): number | null {
+    const { now, policy } = this.context;
+    const timeoutMs = approvalTimeoutMs === undefined ? policy.approvalTimeoutMs : approvalTimeoutMs;
+    return timeoutMs === null ? null : now + timeoutMs;
   }
 
   /** How many approval requests of this message are still to be sent, one after the other. */
