@@ -60,7 +60,7 @@ export default defineConfig({
       }),
       project({
         name: 'repository',
-        include: ['test/repository/**/*.test.ts'],
+        include: ['test/repository/**/*.test.ts', 'examples/*/*.test.ts'],
         sequence: { groupOrder: 1 },
       }),
       project({

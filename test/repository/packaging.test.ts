@@ -43,7 +43,7 @@ const needs: Record<string, Needs> = {
   'duologue/server/hono': nothing,
   'duologue/server/express': { always: ['zod'], onDemand: [] },
   'duologue/server/next': nothing,
-  'duologue/testing': nothing,
+  'duologue/testing': { always: ['@google/adk', 'zod'], onDemand: [] },
   'duologue/client': nothing,
   'duologue/client/audio': nothing,
   'duologue/client/voice': nothing,

@@ -1,101 +1,14 @@
-import { AsyncQueue, BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
-import type { Blob, Content, GenerateContentConfig, LiveConnectConfig } from '@google/genai';
+import { AsyncQueue, type BaseLlmConnection, type LlmResponse } from '@google/adk';
+import type { Blob, Content } from '@google/genai';
+import type { ScriptFunction } from '../../src/testing/script-model.ts';
 
-/** A turn played by code: it sees the request, whether to stream, and the signal that aborts it. */
-export type ScriptedFunction = (
-  request: LlmRequest,
-  stream: boolean,
-  signal: AbortSignal | undefined,
-) => AsyncGenerator<LlmResponse, void> | AsyncIterable<LlmResponse>;
+export { ScriptedModel } from '../../src/testing/script-model.ts';
+
+/** A turn played by code that yields responses. */
+export type ScriptedFunction = (...given: Parameters<ScriptFunction>) => AsyncIterable<LlmResponse>;
 
 /** One model call: what it yields in order (an `Error` is thrown), or code that yields it. */
 export type ScriptedTurn = readonly (LlmResponse | Error)[] | ScriptedFunction;
-
-/** What the model was shown in one call, copied at that moment. */
-export interface SeenRequest {
-  model: string | undefined;
-  contents: Content[];
-  config: GenerateContentConfig;
-  stream: boolean;
-}
-
-/** What the model was shown when a live connection was opened. */
-export interface SeenConnect {
-  model: string | undefined;
-  contents: Content[];
-  config: GenerateContentConfig;
-  liveConnectConfig: LiveConnectConfig;
-}
-
-/** A model that plays a list of turns and remembers every request. */
-export class ScriptedModel extends BaseLlm {
-  readonly requests: SeenRequest[] = [];
-  readonly connects: SeenConnect[] = [];
-  /** Whether it has a live connection of its own; otherwise live runs are played turn by turn. */
-  readonly nativeLive: boolean;
-  private readonly turns: ScriptedTurn[];
-  private readonly connections: (BaseLlmConnection | Error)[];
-
-  constructor(
-    turns: readonly ScriptedTurn[] = [],
-    options: { model?: string; connections?: readonly (BaseLlmConnection | Error)[] } = {},
-  ) {
-    super({ model: options.model ?? 'scripted' });
-    this.turns = [...turns];
-    this.connections = [...(options.connections ?? [])];
-    this.nativeLive = options.connections !== undefined;
-  }
-
-  /** Adds turns behind those that are still to be played. */
-  add(...turns: ScriptedTurn[]): this {
-    this.turns.push(...turns);
-    return this;
-  }
-
-  /** How many turns are still to be played. */
-  get left(): number {
-    return this.turns.length;
-  }
-
-  /** The contents of the last request. */
-  get lastContents(): Content[] {
-    return this.requests.at(-1)?.contents ?? [];
-  }
-
-  override async *generateContentAsync(
-    request: LlmRequest,
-    stream = false,
-    signal?: AbortSignal,
-  ): AsyncGenerator<LlmResponse, void> {
-    const { model, contents, config } = request;
-    this.requests.push({ model, contents: copy(contents), config: copy(config ?? {}), stream });
-    const turn = this.turns.shift();
-    if (turn === undefined) throw new Error(`The script has no turn number ${this.requests.length}.`);
-    if (typeof turn === 'function') {
-      yield* turn(request, stream, signal);
-      return;
-    }
-    for (const response of turn) {
-      if (signal?.aborted) return;
-      if (response instanceof Error) throw response;
-      yield structuredClone(response);
-    }
-  }
-
-  override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
-    const { model, contents, config, liveConnectConfig } = request;
-    this.connects.push({
-      model,
-      contents: copy(contents),
-      config: copy(config ?? {}),
-      liveConnectConfig: copy(liveConnectConfig),
-    });
-    const next = this.connections.shift();
-    if (next === undefined) throw new Error(`The script has no connection number ${this.connects.length}.`);
-    if (next instanceof Error) throw next;
-    return next;
-  }
-}
 
 /** Something that was sent through a live connection. */
 export type Sent =

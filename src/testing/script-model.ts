@@ -1,0 +1,186 @@
+import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
+
+/** The contents, configuration and so on of ADK's requests, without a dependency on the package that declares them. */
+type Contents = LlmRequest['contents'];
+type Config = NonNullable<LlmRequest['config']>;
+type LiveConfig = LlmRequest['liveConnectConfig'];
+type Part = NonNullable<NonNullable<LlmResponse['content']>['parts']>[number];
+
+/**
+ * What a model does in one step: it writes a text, thinks, calls a tool, fails with an error, or gives a response of ADK as it is.
+ */
+export type ScriptStep =
+  | string
+  | { thinks: string }
+  | { call: string; args?: Record<string, unknown>; id?: string }
+  | Error
+  | LlmResponse;
+
+/** A turn played by code. It gets the request, whether to stream, and the signal that aborts the call. */
+export type ScriptFunction = (
+  request: LlmRequest,
+  stream: boolean,
+  signal: AbortSignal | undefined,
+) => ScriptStep | readonly ScriptStep[] | AsyncIterable<LlmResponse>;
+
+/** One call of the model: a step, several steps, or code that returns them. */
+export type ScriptTurn = ScriptStep | readonly ScriptStep[] | ScriptFunction;
+
+/** What the model got in one call, copied at that moment. */
+export interface SeenRequest {
+  model: string | undefined;
+  contents: Contents;
+  config: Config;
+  stream: boolean;
+}
+
+/** What the model got when a live connection was opened. */
+export interface SeenConnect {
+  model: string | undefined;
+  contents: Contents;
+  config: Config;
+  liveConnectConfig: LiveConfig;
+}
+
+/**
+ * Makes a model that plays a script: one turn for each call of the model, in order. A tool call is followed by another call of the
+ * model, with the output of the tool. The same script serves an agent over SSE, where ADK calls the model turn by turn, and over a
+ * WebSocket, where ADK runs it live.
+ *
+ * @example
+ * const model = scriptModel([
+ *   { call: 'pay', args: { amount: 5 } },
+ *   ['Paid. ', 'Anything else?'],
+ *   ({ contents }) => `You wrote ${contents.length} contents.`,
+ * ]);
+ */
+export function scriptModel(turns: readonly ScriptTurn[], options: { model?: string } = {}): ScriptedModel {
+  return new ScriptedModel(turns, options);
+}
+
+/** A model that plays a list of turns and remembers every request. */
+export class ScriptedModel extends BaseLlm {
+  /** The requests of the agent, oldest first. */
+  readonly requests: SeenRequest[] = [];
+  readonly connects: SeenConnect[] = [];
+  /** Whether it has a live connection of its own; otherwise live runs are played turn by turn. */
+  readonly nativeLive: boolean;
+  readonly #turns: ScriptTurn[];
+  readonly #connections: (BaseLlmConnection | Error)[];
+
+  constructor(
+    turns: readonly ScriptTurn[] = [],
+    options: { model?: string; connections?: readonly (BaseLlmConnection | Error)[] } = {},
+  ) {
+    super({ model: options.model ?? 'scripted' });
+    this.#turns = [...turns];
+    this.#connections = [...(options.connections ?? [])];
+    this.nativeLive = options.connections !== undefined;
+  }
+
+  /** Adds turns after those that are still to be played. */
+  add(...turns: ScriptTurn[]): this {
+    this.#turns.push(...turns);
+    return this;
+  }
+
+  /** How many turns are still to be played. A test that ends with 0 has played its whole script. */
+  get left(): number {
+    return this.#turns.length;
+  }
+
+  /** The contents of the last request. */
+  get lastContents(): Contents {
+    return this.requests.at(-1)?.contents ?? [];
+  }
+
+  override async *generateContentAsync(
+    request: LlmRequest,
+    stream = false,
+    signal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    const { model, contents, config } = request;
+    this.requests.push({ model, contents: copy(contents), config: copy(config ?? {}), stream });
+    const turn = this.#turns.shift();
+    if (turn === undefined) throw new Error(`The script has no turn number ${this.requests.length}.`);
+    const steps = typeof turn === 'function' ? turn(request, stream, signal) : turn;
+    if (isAsync(steps)) {
+      yield* steps;
+      return;
+    }
+    for (const response of responsesOf(isList(steps) ? steps : [steps])) {
+      if (signal?.aborted) return;
+      if (response instanceof Error) throw response;
+      yield structuredClone(response);
+    }
+  }
+
+  override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
+    const { model, contents, config, liveConnectConfig } = request;
+    this.connects.push({
+      model,
+      contents: copy(contents),
+      config: copy(config ?? {}),
+      liveConnectConfig: copy(liveConnectConfig),
+    });
+    const next = this.#connections.shift();
+    if (next === undefined) throw new Error(`The script has no connection number ${this.connects.length}.`);
+    if (next instanceof Error) throw next;
+    return next;
+  }
+}
+
+/**
+ * The responses of one call. Texts and thoughts come as partial responses; then one final response has everything, with the tool
+ * calls in their places. Responses of ADK and errors stay as they are.
+ */
+function responsesOf(steps: readonly ScriptStep[]): (LlmResponse | Error)[] {
+  const responses: (LlmResponse | Error)[] = [];
+  let parts: Part[] = [];
+  const finish = () => {
+    if (parts.length > 0) responses.push({ content: { role: 'model', parts }, partial: false });
+    parts = [];
+  };
+  for (const step of steps) {
+    if (step instanceof Error) {
+      // The model fails before its final response.
+      parts = [];
+      responses.push(step);
+      continue;
+    }
+    const part = partOf(step);
+    if (part === null) {
+      finish();
+      responses.push(step as LlmResponse);
+      continue;
+    }
+    if (part.text !== undefined) responses.push({ content: { role: 'model', parts: [part] }, partial: true });
+    const last = parts.at(-1);
+    const isMore = part.text !== undefined && last?.text !== undefined && last.thought === part.thought;
+    if (isMore) parts[parts.length - 1] = { ...last, text: `${last.text}${part.text}` };
+    else parts.push(part);
+  }
+  finish();
+  return responses;
+}
+
+/** The part of a response that a step becomes; null for a response of ADK. */
+function partOf(step: Exclude<ScriptStep, Error>): Part | null {
+  if (typeof step === 'string') return { text: step };
+  if ('thinks' in step) return { text: step.thinks, thought: true };
+  if (!('call' in step)) return null;
+  const { call: name, args = {}, id } = step;
+  return { functionCall: { name, args, ...(id === undefined ? {} : { id }) } };
+}
+
+function isList(steps: ScriptStep | readonly ScriptStep[]): steps is readonly ScriptStep[] {
+  return Array.isArray(steps);
+}
+
+function isAsync(steps: ReturnType<ScriptFunction>): steps is AsyncIterable<LlmResponse> {
+  return typeof steps === 'object' && Symbol.asyncIterator in steps;
+}
+
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}

@@ -1,0 +1,336 @@
+import { type Chunk, type ErrorCode, type Message, MessageFold, ProtocolError } from '../protocol/index.ts';
+import type { Duologue } from '../server/index.ts';
+import { BidiLink, SseLink, type TestLink } from './test-link.ts';
+import {
+  answering,
+  approvalOf,
+  isFor,
+  isPaused,
+  nameOf,
+  type TestApproval,
+  type TestTurn,
+  type ToolPart,
+  toolPartsOf,
+  turnOf,
+} from './test-turn.ts';
+
+/** How a test client connects. */
+export interface TestClientOptions {
+  /** The transport: SSE unless given. */
+  over?: 'sse' | 'bidi';
+  /** The session; a new one unless given. Two clients with the same session are two pages of it. */
+  session?: string;
+  /** Headers of every request, e.g. those that `authenticate` reads. */
+  headers?: Record<string, string>;
+  /** The address of the server, with its `basePath`; `http://localhost` unless given. Nothing listens there: the client calls the server itself. */
+  url?: string;
+  /** The browser tools of this page, by name. A call of another browser tool waits for `answer`. */
+  tools?: Record<string, (input: unknown) => unknown>;
+}
+
+/** The request that a turn answers. */
+interface Sent {
+  requestId: string;
+  /** The message that the turn writes to, once it is known. */
+  messageId: string | null;
+}
+
+/**
+ * A page without a browser: it talks to a server in the same process, without a network, and reads whole turns. Text, tool calls and
+ * approval requests are those that `useChat` would show.
+ *
+ * @example
+ * const chat = testClient(duologue);
+ * const turn = await chat.say('Pay Alice 5 euros');
+ * expect(turn.approvals).toMatchObject([{ toolName: 'pay', input: { amount: 5 } }]);
+ * expect((await chat.approve()).text).toBe('Paid.');
+ */
+export function testClient(duologue: Duologue, options: TestClientOptions = {}): TestClient {
+  return new TestClient(duologue, options);
+}
+
+/** A page of a session; see `testClient`. */
+export class TestClient {
+  /** The id of the session. */
+  readonly session: string;
+  readonly #link: TestLink;
+  readonly #tools: NonNullable<TestClientOptions['tools']>;
+  readonly #folds = new Map<string, MessageFold>();
+  /** Everything that came, in order; null is an end. */
+  readonly #received: (Chunk | null)[] = [];
+  /** Up to here it was returned as turns. */
+  #read = 0;
+  readonly #accepted = new Map<string, string | null>();
+  readonly #refused = new Map<string, Error>();
+  readonly #waiting = new Set<() => void>();
+  #current: MessageFold | null = null;
+  #opening: Promise<void> | null = null;
+  #ended: Error | null = null;
+
+  constructor(duologue: Duologue, options: TestClientOptions) {
+    const { over = 'sse', session = `test-${crypto.randomUUID()}`, headers = {}, tools = {} } = options;
+    const url = (options.url ?? 'http://localhost').replace(/\/$/, '');
+    this.session = session;
+    this.#tools = tools;
+    const place = { duologue, session, url, headers };
+    this.#link = over === 'bidi' ? new BidiLink(place) : new SseLink(place);
+  }
+
+  /** The messages of the conversation, as far as this page has seen them. */
+  get messages(): Message[] {
+    return structuredClone([...this.#folds.values()].map(({ message }) => message));
+  }
+
+  /** The approval requests that wait for a decision. */
+  get approvals(): TestApproval[] {
+    return this.#calls.flatMap(({ part }) => approvalOf(part) ?? []);
+  }
+
+  /** Connects, so that the page follows what others do in the session. Every other method connects by itself. */
+  open(): Promise<void> {
+    this.#opening ??= this.#link.open({
+      received: (chunks) => {
+        for (const chunk of chunks) this.#receive(chunk);
+        this.#notify();
+      },
+      closed: (why) => {
+        this.#ended = why;
+        this.#notify();
+      },
+    });
+    return this.#opening;
+  }
+
+  /** Sends a user message, and reads until the turn ends or waits for the person. Rejects when the server refuses the message. */
+  say(text: string): Promise<TestTurn> {
+    const message = { id: crypto.randomUUID(), role: 'user' as const, parts: [{ type: 'text', text }] };
+    return this.#turn(message as Message);
+  }
+
+  /** Approves the approval requests that wait: all of them, or those of a tool. Reads until the turn ends or waits again. */
+  approve(toolName?: string): Promise<TestTurn> {
+    return this.#decide(true, toolName);
+  }
+
+  /** Denies the approval requests that wait: all of them, or those of a tool. */
+  deny({ reason, toolName }: { reason?: string; toolName?: string } = {}): Promise<TestTurn> {
+    return this.#decide(false, toolName, reason);
+  }
+
+  /** Answers a call that runs in the browser, or a long-running one, and reads on. */
+  async answer(toolCallId: string, output: unknown): Promise<TestTurn> {
+    const call = this.#calls.find(({ part }) => part.toolCallId === toolCallId);
+    if (!call) throw new Error(`This page shows no call ${toolCallId}.`);
+    return this.#turn(answering(call.message, [{ ...call.part, state: 'output-available', output }]));
+  }
+
+  /** Stops the agent, and reads the end of the turn. */
+  async stop(): Promise<TestTurn> {
+    await this.open();
+    await this.#link.interrupt(crypto.randomUUID());
+    return this.next();
+  }
+
+  /**
+   * Reads the next turn that this page did not ask for: one that another page or the application started, or that went on because time
+   * passed. Waits until it ends or waits for the person.
+   */
+  async next(): Promise<TestTurn> {
+    await this.open();
+    const from = this.#read;
+    await this.#until(() => this.#received.slice(from).includes(null) || this.#isPaused(from));
+    return this.#take(from);
+  }
+
+  /** Disconnects, as a page that is closed. */
+  close(): void {
+    this.#ended ??= new Error('The test client was closed.');
+    this.#link.close();
+    this.#notify();
+  }
+
+  get #calls(): { message: Message; part: ToolPart }[] {
+    return [...this.#folds.values()].flatMap(({ message }) =>
+      toolPartsOf(message).map((part) => ({ message, part })),
+    );
+  }
+
+  async #decide(approved: boolean, toolName?: string, reason?: string): Promise<TestTurn> {
+    const waiting = this.approvals;
+    const meant = waiting.filter((one) => toolName === undefined || one.toolName === toolName);
+    if (meant.length === 0) {
+      const names = waiting.map((one) => one.toolName).join(', ') || 'none';
+      throw new Error(
+        `No approval request ${toolName ? `of ${toolName} ` : ''}waits for a decision (waiting: ${names}).`,
+      );
+    }
+    const ids = new Set(meant.map(({ toolCallId }) => toolCallId));
+    const calls = this.#calls.filter(({ part }) => ids.has(part.toolCallId));
+    // A message holds the answers to its own calls: the requests of one message are decided together.
+    const [first] = calls;
+    if (!first) throw new Error('No approval request waits for a decision.');
+    const decided = calls
+      .filter(({ message }) => message === first.message)
+      .map(({ part }) => ({
+        ...part,
+        state: 'approval-responded' as const,
+        approval: { ...part.approval, id: part.approval?.id ?? '', approved, ...(reason && { reason }) },
+      }));
+    const decide = () => {
+      for (const { toolCallId } of decided)
+        this.#folds.get(first.message.id)?.decide(toolCallId, approved, reason);
+    };
+    return this.#turn(answering(first.message, decided), decide);
+  }
+
+  /** Sends a message and reads until the turn ends or waits; calls of this page's tools are answered on the way. */
+  async #turn(message: Message, onAccepted: () => void = () => undefined): Promise<TestTurn> {
+    await this.open();
+    const from = this.#received.length;
+    if (message.role === 'user') this.#folds.set(message.id, new MessageFold(message));
+    let start = from;
+    let sent = await this.#send(message, onAccepted);
+    for (;;) {
+      await this.#until(() => this.#isOver(start, sent));
+      const answers = await this.#runTools();
+      if (!answers) return this.#take(from);
+      start = this.#received.length;
+      sent = await this.#send(answers);
+    }
+  }
+
+  async #send(message: Message, onAccepted: () => void = () => undefined): Promise<Sent> {
+    const requestId = crypto.randomUUID();
+    await this.#link.send({ messages: [message], requestId });
+    await this.#until(() => this.#accepted.has(requestId) || this.#refused.has(requestId));
+    const refused = this.#refused.get(requestId);
+    if (refused) throw refused;
+    onAccepted();
+    const answeredIn = this.#accepted.get(requestId) ?? null;
+    return { requestId, messageId: message.role === 'assistant' ? message.id : answeredIn };
+  }
+
+  /** Runs the browser tools of this page that are called, and returns their outputs as a message; null when there are none. */
+  async #runTools(): Promise<Message | null> {
+    const called = this.#calls.filter(
+      ({ part }) => isFor('client', part) && Object.hasOwn(this.#tools, nameOf(part)),
+    );
+    const [first] = called;
+    if (!first) return null;
+    const parts: ToolPart[] = [];
+    for (const { message, part } of called) {
+      if (message !== first.message) continue;
+      try {
+        const output = (await this.#tools[nameOf(part)]?.(part.input)) ?? null;
+        parts.push({ ...part, state: 'output-available', output });
+      } catch (error) {
+        const errorText = error instanceof Error ? error.message : String(error);
+        parts.push({ ...part, state: 'output-error', errorText });
+      }
+    }
+    return answering(first.message, parts);
+  }
+
+  /** Whether the turn that answers a request is over, or waits for the person or the browser. */
+  #isOver(from: number, { messageId }: Sent): boolean {
+    const since = this.#received.slice(from);
+    const start = since.findIndex((chunk) => chunk?.type === 'start' && chunk.messageId === messageId);
+    // Over BIDI an answer continues a message without a new start.
+    const first = start >= 0 ? start : this.#link.isBidi ? 0 : Number.POSITIVE_INFINITY;
+    if (since.slice(first).includes(null)) return true;
+    const fold = messageId === null ? undefined : this.#folds.get(messageId);
+    return this.#link.isBidi && fold !== undefined && isPaused(fold);
+  }
+
+  /** Whether a turn that came since then waits for the person or the browser. */
+  #isPaused(from: number): boolean {
+    // The step around an approval request may end in a frame of its own.
+    const isNew = this.#received.slice(from).some((chunk) => chunk && chunk.type !== 'finish-step');
+    return this.#link.isBidi && isNew && this.#current !== null && isPaused(this.#current);
+  }
+
+  #take(from: number): TestTurn {
+    const chunks = this.#received.slice(from).filter((chunk) => chunk !== null);
+    this.#read = this.#received.length;
+    return turnOf(
+      chunks,
+      this.#calls.map(({ part }) => part),
+    );
+  }
+
+  #receive(chunk: Chunk | null): void {
+    if (chunk && 'transient' in chunk && chunk.transient) return this.#receiveTransient(chunk);
+    this.#received.push(chunk);
+    if (!chunk) return;
+    if (chunk.type === 'start' && chunk.messageId !== undefined)
+      this.#current = this.#foldOf(chunk.messageId);
+    // Over BIDI the steps stand around approval requests, and belong to no message.
+    if (this.#link.isBidi && (chunk.type === 'start-step' || chunk.type === 'finish-step')) return;
+    this.#current?.push(chunk);
+  }
+
+  #receiveTransient(chunk: Chunk): void {
+    switch (chunk.type) {
+      case 'data-accepted':
+        this.#accepted.set(chunk.data.requestId, chunk.data.messageId ?? null);
+        return;
+      case 'data-error': {
+        const { code, message, requestId, retryAfterMs } = chunk.data;
+        const error = new ProtocolError(code as ErrorCode, message, { requestId, retryAfterMs });
+        if (requestId !== undefined) this.#refused.set(requestId, error);
+        return;
+      }
+      case 'data-message':
+        // A message of this page comes back as the server stored it.
+        this.#folds.set(chunk.data.message.id, new MessageFold(structuredClone(chunk.data.message)));
+        return;
+      case 'data-decided':
+        this.#folds
+          .get(chunk.data.messageId)
+          ?.decide(chunk.data.toolCallId, chunk.data.approved, chunk.data.reason);
+        return;
+      case 'data-settled': {
+        const { messageId, toolCallId, errorText } = chunk.data;
+        this.#folds.get(messageId)?.push({ type: 'tool-output-error', toolCallId, errorText });
+        return;
+      }
+      case 'data-rewind': {
+        const ids = [...this.#folds.keys()];
+        const at = ids.indexOf(chunk.data.messageId);
+        if (at >= 0) for (const id of ids.slice(at)) this.#folds.delete(id);
+        return;
+      }
+      case 'data-reset':
+        this.#folds.clear();
+        for (const message of chunk.data.messages)
+          this.#folds.set(message.id, new MessageFold(structuredClone(message)));
+        return;
+      default:
+        return;
+    }
+  }
+
+  #foldOf(id: string): MessageFold {
+    const known = this.#folds.get(id) ?? new MessageFold({ id, role: 'assistant', parts: [] });
+    this.#folds.set(id, known);
+    return known;
+  }
+
+  #until(condition: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const isMet = condition();
+        if (!isMet && !this.#ended) return;
+        this.#waiting.delete(look);
+        if (isMet) resolve();
+        else reject(this.#ended);
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  #notify(): void {
+    for (const look of [...this.#waiting]) look();
+  }
+}
