@@ -4,10 +4,12 @@ import {
   type BaseTool,
   type Context,
   type InvocationContext,
+  isBaseToolset,
   isLlmAgent,
   type LlmAgent,
   type PluginManager,
 } from '@google/adk';
+import { DuologueTool } from './tools.ts';
 
 /** Marks a gated tool. A call of it may wait for a user or the browser: its function has then returned to ADK without a response. */
 export const GATED = Symbol('duologue.gated');
@@ -50,11 +52,19 @@ export function guardPluginCallbacks(manager: PluginManager): void {
     hasResponse(params.tool, params.toolContext, params.result) ? run(params) : undefined;
 }
 
-/** Whether the application has after-tool callbacks: those of its agents, or plugins, of which each may have one. */
-export function hasAfterToolCallbacks(root: BaseAgent, plugins: readonly unknown[]): boolean {
-  const has = (agent: BaseAgent): boolean =>
-    (isLlmAgent(agent) && agent.canonicalAfterToolCallbacks.length > 0) || agent.subAgents.some(has);
-  return plugins.length > 0 || has(root);
+/**
+ * Whether something of the application looks at an output of the browser before it counts: after-tool callbacks of its agents, plugins, of which each may have
+ * one, or the output schema of a tool. A toolset may bring such a tool.
+ */
+export function looksAtOutputs(root: BaseAgent, plugins: readonly unknown[]): boolean {
+  const looks = (agent: BaseAgent): boolean =>
+    (isLlmAgent(agent) &&
+      (agent.canonicalAfterToolCallbacks.length > 0 ||
+        agent.tools.some((tool) =>
+          tool instanceof DuologueTool ? tool.checksOutput : isBaseToolset(tool),
+        ))) ||
+    agent.subAgents.some(looks);
+  return plugins.length > 0 || looks(root);
 }
 
 /** Whether the application has before-tool callbacks for the calls of an agent. They may change the arguments of a call. */

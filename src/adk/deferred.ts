@@ -77,14 +77,15 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   }
 }
 
-/** Ends a recorded call whose output came from outside, such as from the browser: calls the after-tool callbacks with the output. */
+/** Ends a recorded call whose output came from outside, such as from the browser: checks the output, and calls the after-tool callbacks with it. */
 export async function answerDeferred(execution: DeferredExecution, output: unknown): Promise<Outcome> {
   const { tool, tools, args, session, signal } = execution;
   const agent = agentOf(execution);
   try {
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
       const context = toolContextOf(execution, abortSignal, execution.approved);
-      return await answered({ tool, agent, args, context }, output, session);
+      const valid = tool instanceof DuologueTool ? tool.checkOutput(output) : output;
+      return await answered({ tool, agent, args, context }, valid, session);
     });
   } catch (error) {
     return failure(error);

@@ -9,7 +9,7 @@ export {
   waitsInAgentTools,
   waitsInWorkflows,
 } from './agent-tree.ts';
-export { guardPluginCallbacks, hasAfterToolCallbacks } from './callbacks.ts';
+export { guardPluginCallbacks, looksAtOutputs } from './callbacks.ts';
 export {
   answerDeferred,
   findTool,

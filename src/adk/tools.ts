@@ -1,4 +1,4 @@
-import { type BaseTool, Context, createEventActions, FunctionTool, isAgentTool } from '@google/adk';
+import { BaseTool, Context, createEventActions, FunctionTool, isAgentTool } from '@google/adk';
 import { z } from 'zod/v4';
 import { toolTimedOut } from '../protocol/index.ts';
 
@@ -62,14 +62,17 @@ function withDigits(_key: string, value: unknown): unknown {
 }
 
 type Parameters = z.ZodObject;
-type Args<P extends Parameters> = z.infer<P>;
+type NoParameters = z.ZodObject<Record<never, never>>;
+type Args<P extends Parameters> = z.output<P>;
 type Maybe<T> = T | Promise<T>;
 
-interface Definition<P extends Parameters> {
+interface Definition<P extends Parameters, O> {
   name: string;
   description: string;
   /** The arguments; without it the tool takes none. */
   parameters?: P;
+  /** The schema of the output. It types the output on the page; an output that does not fit it, also one of the browser, fails the call. */
+  output?: z.ZodType<O>;
   /** Whether the user is asked before each call. A function that throws means: ask. */
   needsApproval?: boolean | ((args: Args<P>, context: Context) => Maybe<boolean>);
   /**
@@ -82,40 +85,62 @@ interface Definition<P extends Parameters> {
 }
 
 /** A tool that runs on the server. */
-export interface ServerTool<P extends Parameters> extends Definition<P> {
+export interface ServerTool<P extends Parameters, O = unknown> extends Definition<P, O> {
   runsOn?: 'server';
   /** The tool has no side effects, so its calls run in parallel with others. Otherwise the calls of a session run one after the other. */
   concurrent?: boolean;
   /** Does the work. It returns the output; an error that it throws is shown to user and model. A generator is refused. */
-  execute: (args: Args<P>, context: Context) => unknown;
+  execute: (args: Args<P>, context: Context) => Maybe<O>;
 }
 
 /** A tool that runs in the browser. */
-export interface ClientTool<P extends Parameters> extends Definition<P> {
+export interface ClientTool<P extends Parameters, O = unknown> extends Definition<P, O> {
   runsOn: 'client';
   /** Over SSE: the output with which the turn continues at once, while the browser acts on the call. */
-  optimistic?: (args: Args<P>) => unknown;
+  optimistic?: (args: Args<P>) => O;
 }
 
-/** An ADK tool that knows where it runs and whether it asks. */
-export class DuologueTool extends FunctionTool<Parameters> {
-  readonly runsOn: 'server' | 'client';
-  private readonly definition: ServerTool<Parameters> | ClientTool<Parameters>;
-  private readonly schema: Parameters;
+type AnyDefinition = ServerTool<Parameters> | ClientTool<Parameters>;
 
-  constructor(definition: ServerTool<Parameters> | ClientTool<Parameters>) {
+/** The output of a call as pages see it: a tool that returns nothing has an empty object. */
+type Shown<O> = O extends ReturnType<() => void> | null ? Nothing : O;
+type Nothing = Record<string, never>;
+
+/**
+ * An ADK tool that knows where it runs and whether it asks. Its types are those of the AI SDK's tools, so that `InferUITools` works on a record of them:
+ * `Input` is the input as the model wrote it and as pages see it, before the schema changes it; `Output` is the output of a call.
+ */
+export class DuologueTool<
+  Input = unknown,
+  Output = unknown,
+  RunsOn extends 'server' | 'client' = 'server' | 'client',
+> extends BaseTool {
+  readonly runsOn: RunsOn;
+  /** The schema of the arguments. */
+  readonly inputSchema: z.ZodType<Input>;
+  /** The schema of the output; without one in the definition, any output fits. */
+  readonly outputSchema: z.ZodType<Output>;
+  private readonly definition: AnyDefinition;
+  private readonly schema: Parameters;
+  /** Makes the declaration for models. */
+  private readonly declared: FunctionTool<Parameters>;
+
+  constructor(definition: AnyDefinition) {
     checkExecute(definition);
     checkTimeout(definition);
-    const schema = definition.parameters ?? z.object({});
-    super({
-      name: definition.name,
-      description: definition.description,
-      parameters: schema,
-      execute: () => undefined,
-    });
+    const { name, description, parameters: schema = z.object({}) } = definition;
+    super({ name, description });
     this.definition = definition;
     this.schema = schema;
-    this.runsOn = definition.runsOn ?? 'server';
+    this.inputSchema = schema as unknown as z.ZodType<Input>;
+    this.outputSchema = (definition.output ?? z.unknown()) as z.ZodType<Output>;
+    this.runsOn = (definition.runsOn ?? 'server') as RunsOn;
+    this.declared = new FunctionTool({ name, description, parameters: schema, execute: () => undefined });
+    rememberDeclaration(this.declared);
+  }
+
+  override _getDeclaration() {
+    return this.declared._getDeclaration();
   }
 
   /** The arguments after validation; throws an error with a clear text when they are invalid. */
@@ -129,6 +154,11 @@ export class DuologueTool extends FunctionTool<Parameters> {
   /** Whether calls of the tool run in parallel with others. */
   get isConcurrent(): boolean {
     return this.definition.runsOn !== 'client' && this.definition.concurrent === true;
+  }
+
+  /** Whether the definition has a schema that outputs must fit. */
+  get checksOutput(): boolean {
+    return this.definition.output !== undefined;
   }
 
   /** Whether some call of the tool may ask. */
@@ -182,22 +212,50 @@ export class DuologueTool extends FunctionTool<Parameters> {
     const output = await definition.execute(valid, toolContext);
     // A generator that was compiled to an older JavaScript is known by what it returns.
     if (isGenerator(output)) throw new Error(noGenerator(this.name));
-    return output ?? {};
+    return this.checkOutput(output ?? {});
+  }
+
+  /** The output as its schema makes it; throws an error with a clear text when it does not fit. */
+  checkOutput(output: unknown): unknown {
+    const { output: schema } = this.definition;
+    if (!schema) return output;
+    const parsed = schema.safeParse(output);
+    if (parsed.success) return parsed.data;
+    throw new Error(
+      `${this.name} ran, but its output does not fit its schema: ${describeIssues(parsed.error, 'output')}`,
+    );
   }
 }
 
 type ToolRequest = Parameters_<BaseTool['runAsync']>;
 type Parameters_<F> = F extends (input: infer I) => unknown ? I : never;
 
-/** Makes an ADK tool from what it does, where it runs and whether it asks. */
-export function defineTool<P extends Parameters = z.ZodObject<Record<never, never>>>(
-  definition: ServerTool<P> | ClientTool<P>,
-): DuologueTool {
-  return new DuologueTool(definition as unknown as ServerTool<Parameters> | ClientTool<Parameters>);
+/**
+ * Makes an ADK tool from what it does, where it runs and whether it asks. Its input is typed by `parameters`, its output by `output`, or else by what `execute`
+ * returns.
+ *
+ * @example
+ * export const tools = {
+ *   get_weather: defineTool({
+ *     name: 'get_weather',
+ *     description: 'The weather of a city.',
+ *     parameters: z.object({ city: z.string() }),
+ *     execute: async ({ city }) => ({ city, celsius: 21 }),
+ *   }),
+ * };
+ */
+export function defineTool<P extends Parameters = NoParameters, O = unknown>(
+  definition: ClientTool<P, O>,
+): DuologueTool<z.input<P>, O, 'client'>;
+export function defineTool<P extends Parameters = NoParameters, O = unknown>(
+  definition: ServerTool<P, O>,
+): DuologueTool<z.input<P>, Shown<O>, 'server'>;
+export function defineTool(definition: unknown): DuologueTool {
+  return new DuologueTool(definition as AnyDefinition);
 }
 
 /** Throws when a definition cannot run: nothing would ever call a generator's `next`, so its body would never run. */
-function checkExecute(definition: ServerTool<Parameters> | ClientTool<Parameters>): void {
+function checkExecute(definition: AnyDefinition): void {
   if (definition.runsOn === 'client') return;
   const { name, execute } = definition;
   if (typeof execute !== 'function') {
@@ -222,8 +280,8 @@ function isGenerator(output: unknown): boolean {
   return /Generator/.test(Object.prototype.toString.call(output));
 }
 
-function describeIssues(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`).join('; ');
+function describeIssues(error: z.ZodError, whole = 'arguments'): string {
+  return error.issues.map((issue) => `${issue.path.join('.') || whole}: ${issue.message}`).join('; ');
 }
 
 /** How the server tools of a session run. */

@@ -1,3 +1,4 @@
+import type { UIDataTypes, UIMessage, UITools } from 'ai';
 import { outputTimedOut } from '../protocol/chunks.ts';
 import type { Timers } from './platform.ts';
 
@@ -16,6 +17,40 @@ export type Executor<Input = never, Output = unknown> = (
 
 /** The browser tools of a page, by name. */
 export type Executors = Readonly<Record<string, Executor>>;
+
+type ToolsOf<M extends UIMessage> = M extends UIMessage<unknown, UIDataTypes, infer TOOLS> ? TOOLS : UITools;
+
+/** The names of the tools that run at a place; for `unknown`, of those that do not say where they run. */
+type NamesAt<TOOLS, Place> = {
+  [Name in keyof TOOLS]: (TOOLS[Name] extends { runsOn: infer RunsOn } ? RunsOn : 'unknown') extends Place
+    ? Name
+    : never;
+}[keyof TOOLS];
+
+type ExecutorOf<TOOLS, Name extends keyof TOOLS> = TOOLS[Name] extends {
+  input: infer Input;
+  output: infer Output;
+}
+  ? Executor<Input, Output>
+  : never;
+
+/**
+ * The browser tools that the messages of a chat ask for. Each tool of `Message<typeof tools>` that runs in the browser needs its executor, and no other tool may
+ * have one. Messages with `InferUITools<typeof tools>` do not say where a tool runs: each may have an executor.
+ */
+export type ExecutorsFor<M extends UIMessage> = string extends keyof ToolsOf<M>
+  ? Executors
+  : {
+      readonly [Name in NamesAt<ToolsOf<M>, 'client'>]: ExecutorOf<ToolsOf<M>, Name>;
+    } & {
+      readonly [Name in NamesAt<ToolsOf<M>, 'unknown'>]?: ExecutorOf<ToolsOf<M>, Name>;
+    };
+
+/** An option with the browser tools, which is required when a tool needs its executor. */
+export type ExecutorOption<Option extends string, M extends UIMessage> =
+  Record<never, never> extends ExecutorsFor<M>
+    ? { [Name in Option]?: ExecutorsFor<M> | undefined }
+    : { [Name in Option]: ExecutorsFor<M> };
 
 /** The outcome of a browser tool. */
 export type ExecutorResult = { output: unknown } | { errorText: string };

@@ -3,8 +3,8 @@
  * rule that says when `useChat` sends again. It needs neither Node.js nor React. A transport owns everything about its chat and keeps
  * nothing at module level, so that a page may have several.
  */
-export type { SessionInfo } from '../protocol/chunks.ts';
-export type { Executor, ExecutorContext, Executors } from './executors.ts';
+export type { Message, SessionInfo } from '../protocol/chunks.ts';
+export type { Executor, ExecutorContext, Executors, ExecutorsFor } from './executors.ts';
 export {
   DuologueHttp,
   type HttpOptions,

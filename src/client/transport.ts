@@ -3,7 +3,7 @@ import type { Chunk } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 import { isSettled } from '../protocol/tool-call.ts';
 import { BrowserTools } from './browser-tools.ts';
-import { type ExecutorOptions, ToolRunner } from './executors.ts';
+import { type ExecutorOption, type ExecutorOptions, ToolRunner } from './executors.ts';
 import type { HttpOptions } from './http.ts';
 import {
   Connection,
@@ -45,6 +45,10 @@ export interface DuologueTransportOptions extends TransportOptions, WebSocketLin
 /** Options of the transport over HTTP. */
 export interface DuologueSseTransportOptions extends TransportOptions, HttpOptions {}
 
+/** Options of a transport for messages of a type, whose tools say which executors there must be. */
+export type WithExecutors<Options, M extends UIMessage> = Omit<Options, 'executors'> &
+  ExecutorOption<'executors', M>;
+
 /** How many milliseconds the message that is being written may take to arrive on a new connection. */
 const UNREAD_MS = 2_000;
 
@@ -71,7 +75,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   #resumes = 0;
   #chatId: string | null = null;
 
-  constructor(options: DuologueTransportOptions) {
+  constructor(given: WithExecutors<DuologueTransportOptions, M>) {
+    const options = given as DuologueTransportOptions;
     const { link = webSocketLinks, timers = systemTimers, executors = {} } = options;
     const kind = link(options);
     this.#options = options;
@@ -312,7 +317,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
  * const transport = new DuologueSseTransport({ url: '/duologue' });
  */
 export class DuologueSseTransport<M extends UIMessage = UIMessage> extends DuologueTransport<M> {
-  constructor(options: DuologueSseTransportOptions) {
-    super({ ...options, link: () => httpLinks(options) });
+  constructor(options: WithExecutors<DuologueSseTransportOptions, M>) {
+    super({ ...options, link: () => httpLinks(options) } as WithExecutors<DuologueTransportOptions, M>);
   }
 }

@@ -1,4 +1,4 @@
-import type { UIMessage, UIMessageChunk } from 'ai';
+import type { InferUITools, ToolSet, UIMessage, UIMessageChunk, UITools } from 'ai';
 import type { z } from 'zod/v4';
 import type { DATA } from './wire/data.ts';
 import type {
@@ -51,8 +51,26 @@ export type SessionInfo = DataParts['session'];
 /** Why the server asks the model again. */
 export type WaitingReason = DataParts['waiting']['reason'];
 
-/** A chat message as the AI SDK keeps it, with our metadata and data parts. */
-export type Message = UIMessage<MessageMetadata, DataParts>;
+/** Tools by name: of `defineTool`, or of the AI SDK. */
+export type ToolRecord = ToolSet;
+
+/**
+ * The tools of a record as the parts of a message show them. It is `InferUITools` of the AI SDK, with the place where each tool of `defineTool` runs, and any
+ * tool where no record is given.
+ */
+export type MessageTools<TOOLS extends ToolRecord> = string extends keyof TOOLS
+  ? UITools
+  : {
+      [Name in keyof TOOLS & string]: InferUITools<TOOLS>[Name] &
+        (TOOLS[Name] extends { readonly runsOn: infer RunsOn } ? { runsOn: RunsOn } : unknown);
+    };
+
+/** A chat message as the AI SDK keeps it, with our metadata and data parts. `Message<typeof tools>` types the parts of these tools. */
+export type Message<TOOLS extends ToolRecord = ToolRecord> = UIMessage<
+  MessageMetadata,
+  DataParts,
+  MessageTools<TOOLS>
+>;
 
 /** One piece of the UI message stream. */
 export type Chunk = UIMessageChunk<MessageMetadata, DataParts>;

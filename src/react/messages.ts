@@ -1,15 +1,29 @@
-import { CONFIRMATION_TOOL, type Message, type TokenUsage } from '../protocol/chunks.ts';
+import {
+  CONFIRMATION_TOOL,
+  type Message,
+  type MessageTools,
+  type TokenUsage,
+  type ToolRecord,
+} from '../protocol/chunks.ts';
 import { toolNameOf } from '../protocol/tool-call.ts';
 
-/** A call that waits for the user's decision. */
-export interface PendingApproval {
+type AskedTool<TOOLS> = {
+  [Name in keyof TOOLS & string]: {
+    toolName: Name;
+    input: TOOLS[Name] extends { input: infer Input } ? Input : unknown;
+  };
+}[keyof TOOLS & string];
+
+/** A call that waits for the user's decision. `PendingApproval<typeof tools>` types the input by the name of the tool. */
+export type PendingApproval<TOOLS extends ToolRecord = ToolRecord> = ApprovalFields &
+  AskedTool<MessageTools<TOOLS>>;
+
+interface ApprovalFields {
   /** The id of the approval request; for a call of the confirmation tool, the id of that call. */
   id: string;
   messageId: string;
   /** The call, as the message shows it. */
   toolCallId: string;
-  toolName: string;
-  input: unknown;
   /** When the approval request expires, in milliseconds since 1970; null: never. */
   expiresAt: number | null;
   /** Whether it is a call of the confirmation tool, whose output is the decision. */
@@ -31,14 +45,17 @@ interface Part {
  * @example
  * for (const approval of pendingApprovals(chat.messages)) console.log(approval.toolName, approval.input);
  */
-export function pendingApprovals(messages: readonly Message[]): PendingApproval[] {
-  return messages.flatMap((message) =>
+export function pendingApprovals<TOOLS extends ToolRecord = ToolRecord>(
+  messages: readonly Message<TOOLS>[],
+): PendingApproval<TOOLS>[] {
+  const found = (messages as readonly Message[]).flatMap((message) =>
     message.role === 'assistant'
       ? message.parts.flatMap((part) =>
           'toolCallId' in part ? (approvalOf(message.id, part as unknown as Part) ?? []) : [],
         )
       : [],
   );
+  return found as PendingApproval<TOOLS>[];
 }
 
 function approvalOf(messageId: string, part: Part): PendingApproval | null {

@@ -1,18 +1,27 @@
 import { type UseChatHelpers, useChat } from '@ai-sdk/react';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
-import type { Message, TokenUsage } from '../protocol/chunks.ts';
+import type { ExecutorOption } from '../client/executors.ts';
+import type { Message, TokenUsage, ToolRecord } from '../protocol/chunks.ts';
 import { Conversation } from './conversation.ts';
 import { type PendingApproval, pendingApprovals, totalUsage } from './messages.ts';
 import type { ConversationOptions, ConversationState } from './options.ts';
 
-/** Options of `useDuologue`. */
-export interface UseDuologueOptions extends Omit<ConversationOptions, 'sessionId'> {
-  /** The session to continue. Without one, a new session starts. */
-  sessionId?: string | undefined;
-}
+/** Options of `useDuologue`. With `typeof tools` of the server, `tools` must have a function for each tool that runs in the browser. */
+export type UseDuologueOptions<TOOLS extends ToolRecord = ToolRecord> = Omit<
+  ConversationOptions,
+  'sessionId' | 'tools' | 'messages' | 'onFinish'
+> &
+  ExecutorOption<'tools', Message<TOOLS>> & {
+    /** The session to continue. Without one, a new session starts. */
+    sessionId?: string | undefined;
+    /** The messages of the session. Without them, they are loaded from the server. */
+    messages?: Message<TOOLS>[] | undefined;
+    onFinish?: ((result: { message: Message<TOOLS>; messages: Message<TOOLS>[] }) => void) | undefined;
+  };
 
 /** What `useChat` returns, and what a conversation with approvals needs beside it. */
-export interface UseDuologueHelpers extends UseChatHelpers<Message> {
+export interface UseDuologueHelpers<TOOLS extends ToolRecord = ToolRecord>
+  extends UseChatHelpers<Message<TOOLS>> {
   /** The current mode: a change waits for the end of the response that is being read. */
   mode: ConversationState['mode'];
   /** The state of the connection. */
@@ -29,9 +38,9 @@ export interface UseDuologueHelpers extends UseChatHelpers<Message> {
     loadOlder(): Promise<void>;
   } & ConversationState['history'];
   /** The decisions that the agent waits for, in order. */
-  approvals: PendingApproval[];
-  approve(approval: PendingApproval, reason?: string): Promise<void>;
-  deny(approval: PendingApproval, reason?: string): Promise<void>;
+  approvals: PendingApproval<TOOLS>[];
+  approve(approval: PendingApproval<TOOLS>, reason?: string): Promise<void>;
+  deny(approval: PendingApproval<TOOLS>, reason?: string): Promise<void>;
   /** Stops the agent. The server ends the answer. */
   interrupt(): void;
   /** Asks the agent to continue its last answer, which was cut by its length, a filter, an error, a stop or a crash of the server. */
@@ -49,8 +58,20 @@ export interface UseDuologueHelpers extends UseChatHelpers<Message> {
  *
  * @example
  * const { messages, sendMessage, approvals, approve } = useDuologue({ url: '/duologue', mode: 'bidi' });
+ *
+ * @example
+ * import type { tools } from './server/tools.ts';
+ * const { messages, approvals } = useDuologue<typeof tools>({ url: '/duologue', mode: 'bidi', tools: { get_location } });
  */
-export function useDuologue(options: UseDuologueOptions): UseDuologueHelpers {
+export function useDuologue<TOOLS extends ToolRecord = ToolRecord>(
+  options: UseDuologueOptions<TOOLS>,
+): UseDuologueHelpers<TOOLS> {
+  const helpers: UseDuologueHelpers = useUntyped(options as unknown as UseDuologueOptions);
+  // The types of tools are known to the compiler only.
+  return helpers as unknown as UseDuologueHelpers<TOOLS>;
+}
+
+function useUntyped(options: UseDuologueOptions): UseDuologueHelpers {
   const [ownId] = useState(() => `chat_${crypto.randomUUID()}`);
   const full = withSession(options, ownId);
   const conversation = useConversation(full);

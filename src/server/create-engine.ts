@@ -4,8 +4,8 @@ import {
   chooseDriver,
   GatePlugin,
   guardPluginCallbacks,
-  hasAfterToolCallbacks,
   instrument,
+  looksAtOutputs,
   waitsInAgentTools,
   waitsInWorkflows,
 } from '../adk/for-server.ts';
@@ -114,7 +114,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       limits: limitsWithin(budget, options.limits),
       live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },
       driver,
-      callsBack: hasAfterToolCallbacks(agent, plugins),
+      callsBack: looksAtOutputs(agent, plugins),
     },
   };
 }

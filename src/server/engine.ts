@@ -38,7 +38,7 @@ export interface SessionOptions {
   live: Partial<RunConfig>;
   /** How ADK runs the agent over a socket. */
   driver: Driver;
-  /** Whether the application has after-tool callbacks, which see the outputs of browser tools too. */
+  /** Whether after-tool callbacks or output schemas of the application look at the outputs of browser tools. */
   callsBack: boolean;
 }
 

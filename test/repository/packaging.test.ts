@@ -291,6 +291,68 @@ describe('the samples of docs/servers.md, in a project that has the packed libra
   });
 });
 
+describe('the samples of docs/tools.md, in a project with strict TypeScript that has the packed library', () => {
+  const peers = ['@google/adk', '@google/genai', 'zod', 'react', '@types/react', '@types/node'];
+  const samples = [
+    ...readFileSync(join(root, 'docs/tools.md'), 'utf8').matchAll(
+      /^```tsx?\n\/\/ file: (\S+)\n(.*?)^```$/gms,
+    ),
+  ].map(([, name = '', text = '']) => [name, text] as const);
+
+  /** What the compiler has against these files, with the AI SDK of a version. */
+  function compile(name: string, sdk: string[], files: readonly (readonly [string, string])[]): string {
+    const project = projectWith(name, [...peers, ...sdk]);
+    const config = {
+      compilerOptions: {
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noUncheckedIndexedAccess: true,
+        module: 'nodenext',
+        target: 'es2023',
+        lib: ['es2023', 'dom'],
+        jsx: 'react-jsx',
+        allowImportingTsExtensions: true,
+        skipLibCheck: true,
+        noEmit: true,
+        types: ['node'],
+      },
+    };
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config));
+    for (const [file, text] of files) writeFileSync(join(project, file), text);
+    const compiler = join(root, 'node_modules/typescript/bin/tsc');
+    return spawnSync(process.execPath, [compiler, '-p', project, '--pretty', 'false'], {
+      cwd: project,
+      encoding: 'utf8',
+      timeout: 120_000,
+    }).stdout;
+  }
+
+  test.each([
+    ['6', ['ai', '@ai-sdk/react']],
+    ['7', ['ai=ai7', '@ai-sdk/react=react7']],
+  ])('they compile with ai %s', (version, sdk) => {
+    expect(samples.map(([name]) => name)).toContain('chat.tsx');
+    expect(compile(`types-${version}`, sdk, samples)).toBe('');
+  });
+
+  test.each([
+    ['6', ['ai', '@ai-sdk/react']],
+    ['7', ['ai=ai7', '@ai-sdk/react=react7']],
+  ])('mistakes are found with ai %s: a missing executor, a wrong one, a wrong input', (version, sdk) => {
+    const mistakes = samples.map(([name, text]) => {
+      if (name === 'chat.tsx') return [name, text.replace(/tools: \{ get_location.*\n/, '')] as const;
+      if (name === 'plain.tsx') return [name, text.replace('latitude: 35', "latitude: '35'")] as const;
+      if (name === 'tools.ts')
+        return [name, text.replace('({ amount, to })', '({ sum: amount, to })')] as const;
+      return [name, text] as const;
+    });
+    const found = compile(`mistakes-${version}`, sdk, mistakes)
+      .split('\n')
+      .flatMap((line) => /^(\S+)\(.*error (TS\d+)/.exec(line)?.slice(1).join(' ') ?? []);
+    expect(new Set(found)).toEqual(new Set(['chat.tsx TS2345', 'plain.tsx TS2322', 'tools.ts TS2339']));
+  });
+});
+
 /** Waits until something answers there; fails when the process that should is gone. */
 async function answering(url: string, exitCode: () => number | null): Promise<void> {
   while (!(await fetch(url).catch(() => null))?.ok) {

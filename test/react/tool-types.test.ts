@@ -1,0 +1,146 @@
+import type { InferUITools, UIMessage } from 'ai';
+import { describe, expectTypeOf, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../src/adk/index.ts';
+import { DuologueSseTransport, DuologueTransport, type ExecutorContext } from '../../src/client/index.ts';
+import type { Message, MessageMetadata } from '../../src/protocol/index.ts';
+import { type PendingApproval, pendingApprovals, type useDuologue } from '../../src/react/index.ts';
+
+// The compiler checks this file (`npm run typecheck`): a wrong type, or a mistake that is not found, is an error there.
+
+const tools = {
+  get_weather: defineTool({
+    name: 'get_weather',
+    description: 'The weather of a city.',
+    parameters: z.object({ city: z.string(), unit: z.enum(['c', 'f']).default('c') }),
+    execute: async ({ city, unit }) => {
+      expectTypeOf(unit).toEqualTypeOf<'c' | 'f'>();
+      return { city, degrees: 21 };
+    },
+  }),
+  pay: defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: z.object({ amount: z.number() }),
+    output: z.object({ paid: z.boolean() }),
+    needsApproval: ({ amount }) => amount > 10,
+    execute: () => ({ paid: true }),
+  }),
+  get_location: defineTool({
+    name: 'get_location',
+    description: 'Where the user is.',
+    runsOn: 'client',
+    output: z.object({ latitude: z.number() }),
+  }),
+  change_music: defineTool({
+    name: 'change_music',
+    description: 'Plays music.',
+    parameters: z.object({ track: z.number() }),
+    runsOn: 'client',
+    needsApproval: true,
+  }),
+  note: defineTool({ name: 'note', description: 'Takes a note.', execute: () => undefined }),
+};
+type Tools = typeof tools;
+
+interface Shown {
+  get_weather: {
+    input: { city: string; unit?: 'c' | 'f' | undefined };
+    output: { city: string; degrees: number };
+  };
+  pay: { input: { amount: number }; output: { paid: boolean } };
+  get_location: { input: Record<string, never>; output: { latitude: number } };
+  change_music: { input: { track: number }; output: unknown };
+  note: { input: Record<string, never>; output: Record<string, never> };
+}
+
+const executors = {
+  get_location: () => ({ latitude: 1 }),
+  change_music: async ({ track }: { track: number }, { signal }: ExecutorContext) => ({ track, signal }),
+};
+
+describe('the types of tools', () => {
+  it('come from the schema and from `execute` or `output`, and InferUITools of the AI SDK reads them', () => {
+    expectTypeOf<InferUITools<Tools>>().branded.toEqualTypeOf<Shown>();
+  });
+
+  it('refuse an `execute` whose output does not fit `output`, and one that misreads its arguments', () => {
+    defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      output: z.object({ paid: z.boolean() }),
+      // @ts-expect-error paid is no boolean
+      execute: () => ({ paid: 'yes' }),
+    });
+    defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      parameters: z.object({ amount: z.number() }),
+      // @ts-expect-error there is no argument "sum"
+      execute: ({ sum }) => sum,
+    });
+  });
+
+  it('type each part of a message', () => {
+    type Part = Message<Tools>['parts'][number];
+    type Weather = Extract<Part, { type: 'tool-get_weather'; state: 'output-available' }>;
+    expectTypeOf<Weather['output']>().toEqualTypeOf<{ city: string; degrees: number }>();
+    expectTypeOf<Weather['input']>().toEqualTypeOf<{ city: string; unit?: 'c' | 'f' | undefined }>();
+    expectTypeOf<Message<Tools>['metadata']>().toEqualTypeOf<MessageMetadata | undefined>();
+  });
+
+  it('type the executors of a transport: a missing, wrong or superfluous one is an error', () => {
+    new DuologueTransport<Message<Tools>>({ url: '/', executors });
+    new DuologueSseTransport<Message<Tools>>({ url: '/', executors });
+    // @ts-expect-error executors are missing
+    new DuologueTransport<Message<Tools>>({ url: '/' });
+    new DuologueSseTransport<Message<Tools>>({
+      url: '/',
+      // @ts-expect-error change_music is missing
+      executors: { get_location: executors.get_location },
+    });
+    new DuologueTransport<Message<Tools>>({
+      url: '/',
+      // @ts-expect-error latitude is no number
+      executors: { ...executors, get_location: () => ({ latitude: '1' }) },
+    });
+    new DuologueTransport<Message<Tools>>({
+      url: '/',
+      // @ts-expect-error pay runs on the server
+      executors: { get_location: executors.get_location, change_music: executors.change_music, pay: () => 1 },
+    });
+    new DuologueTransport<Message<Tools>>({
+      url: '/',
+      executors: {
+        ...executors,
+        change_music: ({ track }) => {
+          expectTypeOf(track).toEqualTypeOf<number>();
+        },
+      },
+    });
+  });
+
+  it('ask for no executor where a message does not say where its tools run', () => {
+    type Plain = UIMessage<unknown, Record<string, unknown>, InferUITools<Tools>>;
+    new DuologueTransport<Plain>({ url: '/' });
+    new DuologueTransport<Plain>({ url: '/', executors: { get_location: executors.get_location } });
+    // @ts-expect-error latitude is no number
+    new DuologueTransport<Plain>({ url: '/', executors: { get_location: () => ({ latitude: '1' }) } });
+    new DuologueTransport({ url: '/', executors: { anything: () => 1 } });
+    new DuologueTransport({ url: '/' });
+  });
+
+  it('type the hook: its tools, messages and approvals', () => {
+    type Hook = typeof useDuologue<Tools>;
+    type Options = Parameters<Hook>[0];
+    expectTypeOf({ url: '/', mode: 'sse' as const, tools: executors }).toExtend<Options>();
+    expectTypeOf({ url: '/', mode: 'sse' as const }).not.toExtend<Options>();
+    expectTypeOf({ url: '/', mode: 'sse' as const }).toExtend<Parameters<typeof useDuologue>[0]>();
+    expectTypeOf<ReturnType<Hook>['messages']>().toEqualTypeOf<Message<Tools>[]>();
+    type Payment = Extract<ReturnType<Hook>['approvals'][number], { toolName: 'pay' }>;
+    expectTypeOf<Payment['input']>().toEqualTypeOf<{ amount: number }>();
+    expectTypeOf<PendingApproval<Tools>['toolName']>().toEqualTypeOf<keyof Tools>();
+    expectTypeOf<PendingApproval['input']>().toBeUnknown();
+    expectTypeOf(pendingApprovals<Tools>).returns.toEqualTypeOf<PendingApproval<Tools>[]>();
+  });
+});
