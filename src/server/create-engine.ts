@@ -68,7 +68,10 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     shared,
     {
       clock,
-      onWait: (error) => logger.error('an answer waits until it can be stored', { error: error.message }),
+      onWait: (error) =>
+        logger.error('an answer cannot be stored: it waits, and the write is repeated; check the store', {
+          error: error.message,
+        }),
     },
   );
   const runner = new Runner({

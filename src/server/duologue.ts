@@ -198,7 +198,10 @@ export function createDuologue(options: DuologueOptions): Duologue {
     return reply && toResponse(reply);
   }
   node?.join().catch((error: unknown) => {
-    logger.error('this node could not say that it lives', { error: String(error) });
+    logger.error(
+      'could not renew the lease of this node: its sessions move when the lease ends; check the store',
+      { error: String(error) },
+    );
   });
   return {
     isGuarded: access.isGuarded,

@@ -114,15 +114,23 @@ describe('wrong keys', () => {
     }
     const refused = () => lines.map(([message, fields]) => [message, fields?.code, fields?.count]);
     expect(refused()).toEqual([
-      ['a request was refused', 'unauthorized', undefined],
-      ['a connection was refused', 'unauthorized', undefined],
-      ['an address shows too many wrong keys', 'rate_limited', undefined],
+      ['a request was rejected: see code and why', 'unauthorized', undefined],
+      ['a connection was rejected: see code and why', 'unauthorized', undefined],
+      [
+        'an address sends too many wrong keys: its requests are rejected for a while',
+        'rate_limited',
+        undefined,
+      ],
     ]);
     clock.advance(60_000);
     expect(refused().slice(3)).toEqual([
-      ['a request was refused, and more like it', 'unauthorized', 15],
-      ['a connection was refused, and more like it', 'unauthorized', 3],
-      ['an address shows too many wrong keys, and more like it', 'rate_limited', 479],
+      ['a request was rejected: see code and why, and more like it', 'unauthorized', 15],
+      ['a connection was rejected: see code and why, and more like it', 'unauthorized', 3],
+      [
+        'an address sends too many wrong keys: its requests are rejected for a while, and more like it',
+        'rate_limited',
+        479,
+      ],
     ]);
     clock.advance(600_000);
     expect(lines).toHaveLength(6);

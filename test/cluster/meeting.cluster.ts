@@ -72,8 +72,8 @@ test('a node that said that it lives before it listened is known to be dead when
   );
   expect(JSON.parse(String(taken.body))).toMatchObject({ id: 's1' });
   expect(warnings).toEqual([
-    'another node cannot be reached',
-    'the sessions of a node that died are taken over',
+    'another node cannot be reached: nodes must reach the address of each other',
+    'another node died: its sessions get a new owner when they are used',
   ]);
   await node.close();
   await store.close();

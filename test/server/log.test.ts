@@ -45,7 +45,7 @@ describe('without a logger', () => {
     await made.post(say('again'));
     expect(error.mock.calls).toEqual([
       [
-        'duologue: the agent failed',
+        'duologue: the agent failed: see code and message',
         expect.objectContaining({
           session: 'chat-1',
           message: expect.stringContaining('API key is missing'),
@@ -74,7 +74,11 @@ describe('a line is written', () => {
     const made = server([[new Error('down')]]);
     await made.post(say('go'), { 'x-request-id': 'r-1' });
     expect(made.lines).toEqual([
-      ['error', 'the agent failed', expect.objectContaining({ session: 'chat-1', request: 'r-1' })],
+      [
+        'error',
+        'the agent failed: see code and message',
+        expect.objectContaining({ session: 'chat-1', request: 'r-1' }),
+      ],
     ]);
   });
 
@@ -87,7 +91,7 @@ describe('a line is written', () => {
     expect(made.lines).toEqual([
       [
         'warn',
-        'an approval was refused',
+        'an approval was rejected: see why; the audit log has the call',
         {
           session: 'chat-1',
           request: 'r-2',
@@ -105,12 +109,12 @@ describe('a line is written', () => {
     expect(made.lines).toEqual([
       [
         'warn',
-        'a request was refused',
+        'a request was rejected: see code and why',
         expect.objectContaining({ request: 'r-1', path: '/sessions', code: 'unauthorized' }),
       ],
       [
         'warn',
-        'a request was refused',
+        'a request was rejected: see code and why',
         expect.objectContaining({ request: 'r-2', path: '/sessions', code: 'forbidden' }),
       ],
     ]);
@@ -129,8 +133,12 @@ describe('a line is written', () => {
     socket.send('message', { ...decision(card), requestId: 'q-2' });
     await socket.done();
     const about = { session: expect.any(String), connection, call: 'pay-1' };
-    expect(lines.filter(([, message]) => / was refused| tool ran/.test(message))).toEqual([
-      ['warn', 'an approval was refused', { ...about, request: expect.any(String), why: expect.any(String) }],
+    expect(lines.filter(([, message]) => / was rejected| tool ran/.test(message))).toEqual([
+      [
+        'warn',
+        'an approval was rejected: see why; the audit log has the call',
+        { ...about, request: expect.any(String), why: expect.any(String) },
+      ],
       ['info', 'a tool ran', { ...about, request: 'q-2', tool: 'process_payment', outcome: 'output' }],
     ]);
   });
@@ -145,7 +153,7 @@ describe('a line is written', () => {
     expect(lines).toEqual([
       [
         'warn',
-        'a connection was refused',
+        'a connection was rejected: see code and why',
         expect.objectContaining({ code: 'unauthorized', request: expect.any(String) }),
       ],
     ]);
@@ -158,6 +166,11 @@ test('a logger of pino is taken as it is, and keeps the fields', async () => {
   const made = harness([[new Error('down')]], [], { logger });
   await made.post(say('go'), { 'x-request-id': 'r-1' });
   expect(written.map((line) => JSON.parse(line))).toEqual([
-    expect.objectContaining({ level: 50, msg: 'the agent failed', session: 'chat-1', request: 'r-1' }),
+    expect.objectContaining({
+      level: 50,
+      msg: 'the agent failed: see code and message',
+      session: 'chat-1',
+      request: 'r-1',
+    }),
   ]);
 });

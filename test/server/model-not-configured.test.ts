@@ -90,7 +90,10 @@ describe('a model that is not configured', () => {
         },
       ]);
       expect(logged).toEqual([
-        ['the agent failed', expect.objectContaining({ message: expect.stringMatching(/key|not found/i) })],
+        [
+          'the agent failed: see code and message',
+          expect.objectContaining({ message: expect.stringMatching(/key|not found/i) }),
+        ],
       ]);
       expect(JSON.stringify([chunks, logged])).not.toContain(KEY);
     },

@@ -222,7 +222,9 @@ export class RefusedRequests {
   wrongKey(address: string, message: string): ProtocolError {
     const wait = this.limiter?.take(address) ?? 0;
     if (wait === 0) return new ProtocolError('unauthorized', message);
-    this.log(address, 'an address shows too many wrong keys', { code: 'rate_limited' });
+    this.log(address, 'an address sends too many wrong keys: its requests are rejected for a while', {
+      code: 'rate_limited',
+    });
     return rateLimited('Too many wrong keys', wait);
   }
 

@@ -118,7 +118,10 @@ export class AgentRuns {
     run.controller.abort();
     const { engine, history } = this.context;
     const late = () => {
-      engine.logger.error('the run does not end', { session: history.key.sessionId });
+      engine.logger.error(
+        'a run of the agent did not end in time: it is abandoned; check tools and callbacks that ignore their abort signal',
+        { session: history.key.sessionId },
+      );
       this.over(run, null);
     };
     run.cancelDeadline ??= engine.clock.after(END_MS, late);

@@ -77,10 +77,13 @@ export class Conversation implements Session {
     this.log = log;
     this.output = new Output({
       onWait: (error) =>
-        engine.logger.error('an answer waits until it can be stored', {
-          ...this.logFields,
-          error: String(error),
-        }),
+        engine.logger.error(
+          'an answer cannot be stored: it waits, and the write is repeated; check the store',
+          {
+            ...this.logFields,
+            error: String(error),
+          },
+        ),
       isOver: () => this.runner.isGone,
       ...{ store, key, log, clock, drafts, onFault },
     });
@@ -128,7 +131,10 @@ export class Conversation implements Session {
       targets,
     );
     log.onStall?.(() => {
-      engine.logger.warn('chunks wait because the log cannot be replicated', this.logFields);
+      engine.logger.warn(
+        'chunks wait for the hub: clients got an error, and get the chunks later; check the hub',
+        this.logFields,
+      );
       listeners.replyToAll(new ProtocolError('internal', WAITS, { retryAfterMs: 5000 }));
     });
     const { runner } = this;
@@ -334,7 +340,10 @@ export class Conversation implements Session {
 
   /** Another process owns the session: clients are asked to reconnect, and find it there. */
   private moved(): void {
-    this.engine.logger.warn('a session has another owner now', this.logFields);
+    this.engine.logger.warn(
+      'another node owns a session now: its clients were asked to reconnect',
+      this.logFields,
+    );
     this.listeners.close();
     this.release();
     this.sendAway();

@@ -98,7 +98,10 @@ export async function recoverSession(
       rest?.push({ type: 'data-heard', data: session.unspoken, transient: true });
     }
     if (!rest) {
-      logger.warn('a log does not go together with what is stored', { session: key.id });
+      logger.warn(
+        'the log of a session does not match its stored messages: clients get the messages again from the store',
+        { session: key.id },
+      );
       return { session, log: logs.replace(log) };
     }
     for (const chunk of rest) log.chunks.append(chunk);

@@ -217,7 +217,11 @@ export class StoreWriter {
       if (verdict.kind === 'refused') {
         const call = decision.toolCallId.slice(0, MAX_LOGGED_ID);
         const { engine, logFields } = this.context;
-        engine.logger.warn('an approval was refused', { ...logFields(), call, why: verdict.why });
+        engine.logger.warn('an approval was rejected: see why; the audit log has the call', {
+          ...logFields(),
+          call,
+          why: verdict.why,
+        });
       }
       return verdict;
     }

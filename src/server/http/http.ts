@@ -65,9 +65,13 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
     const { code } = error;
     const { logger } = context.engine;
     if (code === 'internal')
-      logger.error('a request failed', { path, request: requestId, error: describe(thrown) });
+      logger.error('a request failed: its client got the code internal; the error is a fault of the server', {
+        path,
+        request: requestId,
+        error: describe(thrown),
+      });
     if (code === 'unauthorized' || code === 'forbidden')
-      context.access.logRefusal(request, 'a request was refused', {
+      context.access.logRefusal(request, 'a request was rejected: see code and why', {
         path,
         request: requestId,
         code,

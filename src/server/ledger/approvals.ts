@@ -342,7 +342,9 @@ export class RefusedAnswers {
   }
 
   private failed(error: unknown): void {
-    this.logger.warn('refused answers were not written to the audit log', { error: String(error) });
+    this.logger.warn('rejected answers were not written to the audit log: check the store', {
+      error: String(error),
+    });
   }
 }
 

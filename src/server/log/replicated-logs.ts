@@ -159,7 +159,10 @@ export class ReplicatedLogs implements Logs {
     try {
       return new ReplicatedLog(key, epoch, windows, this.#ofEach);
     } catch (error) {
-      this.#context.logger.error('a log could not be read', { session: key.id, error: String(error) });
+      this.#context.logger.error(
+        'a log in the hub cannot be read: a new log is started, and clients load the stored messages',
+        { session: key.id, error: String(error) },
+      );
       return null;
     }
   }
@@ -255,10 +258,13 @@ export class ReplicatedLogs implements Logs {
     if (!addition || result === 'refused') return this.#lost(log);
     if (result === 'gone') {
       this.#writeAgain(log).catch((error: unknown) => {
-        this.#context.logger.error('a log was not written again', {
-          session: log.key.id,
-          error: String(error),
-        });
+        this.#context.logger.error(
+          'a log that the hub lost was not written again: the write is repeated; check the hub',
+          {
+            session: log.key.id,
+            error: String(error),
+          },
+        );
         this.#due.add(log);
         this.#attemptLater();
       });
@@ -310,7 +316,10 @@ export class ReplicatedLogs implements Logs {
     this.#due.delete(log);
     hub.remove(key).catch((error: unknown) => {
       // The hub discards it after a while by itself.
-      logger.warn('a log was not removed', { session: key.id, error: String(error) });
+      logger.warn('the log of a deleted session was not removed: the hub discards it later', {
+        session: key.id,
+        error: String(error),
+      });
     });
   }
 

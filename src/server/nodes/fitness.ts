@@ -66,9 +66,12 @@ export class Fitness {
     this.#cancel = this.#context.clock.after(CHECK_MS, () => {
       this.#checkLater();
       this.#check().catch((error: unknown) => {
-        this.#context.logger.error('could not find out whether this node can do its work', {
-          error: String(error),
-        });
+        this.#context.logger.error(
+          'could not check whether this node can use store and hub: the check is repeated',
+          {
+            error: String(error),
+          },
+        );
       });
     });
   }
@@ -86,7 +89,7 @@ export class Fitness {
     const hadNone = this.#fit.length === 0;
     this.#fit = away.length > 0 ? fit.flat() : [];
     if (!hadNone || this.#fit.length === 0) return;
-    logger.warn('this node cannot do its work: its conversations move to other nodes', {
+    logger.warn('this node cannot use store or hub: its conversations move to other nodes; see away', {
       away: away.join(', '),
       hub: hubFault() ?? 'ok',
     });

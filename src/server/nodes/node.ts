@@ -173,7 +173,10 @@ export class ClusterNode implements Lease {
     for (;;) {
       const isOwner = await this.isOwner(key).catch((error: unknown) => {
         const about = { session: key.id, error: String(error) };
-        logger.warn('a tool waits for the store, which cannot confirm the owner', about);
+        logger.warn(
+          'the store cannot confirm the owner of a session: its tool waits; check the store',
+          about,
+        );
         return null;
       });
       if (isOwner === false) {
@@ -216,7 +219,9 @@ export class ClusterNode implements Lease {
     const heir = this.#isLeaving ? this.#heir() : null;
     let found = await directory.acquire(key, this.place.name, null);
     if (found?.kind === 'elsewhere' && this.#peers.isDead(found.node)) {
-      logger.warn('the sessions of a node that died are taken over', { node: found.node.name });
+      logger.warn('another node died: its sessions get a new owner when they are used', {
+        node: found.node.name,
+      });
       found = await directory.acquire(key, this.place.name, found.fence);
     }
     if (!found) return null;
@@ -248,7 +253,10 @@ export class ClusterNode implements Lease {
     if (this.#isClosed) return;
     await this.#context.directory.release(key).catch((error: unknown) => {
       // It is taken over when the next one asks for it: by this node, or by another after the lease.
-      this.#context.logger.warn('a session was not released', { session: key.id, error: String(error) });
+      this.#context.logger.warn(
+        'a session was not released: another node gets it when the lease of this one ends',
+        { session: key.id, error: String(error) },
+      );
     });
   }
 
@@ -356,7 +364,10 @@ export class ClusterNode implements Lease {
         this.#peers.failed(node, error.isRefused);
         return null;
       }
-      this.#context.logger.warn('a node did not answer', { node: node.name, error: String(error) });
+      this.#context.logger.warn('another node did not answer a forwarded request: see node and error', {
+        node: node.name,
+        error: String(error),
+      });
       // It may have been done: only its client knows whether to ask again for what must not be done twice.
       if (asked.isRepeatable()) return null;
       throw new NotHere();
@@ -370,7 +381,10 @@ export class ClusterNode implements Lease {
     this.#cancelRenewal = clock.after(this.leaseMs / RENEWALS, () => {
       if (this.#isClosed) return;
       this.#renewing = this.#renew().catch((error: unknown) => {
-        logger.error('this node could not say that it lives', { error: String(error) });
+        logger.error(
+          'could not renew the lease of this node: its sessions move when the lease ends; check the store',
+          { error: String(error) },
+        );
       });
     });
     const askedAt = clock.elapsed();
@@ -412,7 +426,10 @@ export class ClusterNode implements Lease {
       (error: unknown) => {
         if (this.#peers.notMet(node) !== TOLD_AT) return;
         const about = { node: node.name, address: node.address, error: String(error) };
-        this.#context.logger.warn('another node cannot be reached', about);
+        this.#context.logger.warn(
+          'another node cannot be reached: nodes must reach the address of each other',
+          about,
+        );
       },
     );
   }

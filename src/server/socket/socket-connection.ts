@@ -240,11 +240,14 @@ export class SocketConnection implements Listener {
   private complain(thrown: unknown, requestId?: string): void {
     const error = toProtocolError(thrown).about(requestId);
     if (error.code === 'internal' && !(thrown instanceof ProtocolError)) {
-      this.context.logger.error('a frame failed', {
-        session: this.session.key.id,
-        connection: this.id,
-        error: String(thrown),
-      });
+      this.context.logger.error(
+        'a frame failed: its client got the code internal; the error is a fault of the server',
+        {
+          session: this.session.key.id,
+          connection: this.id,
+          error: String(thrown),
+        },
+      );
     }
     if (ENDING.has(error.code)) return this.end(error.code, error.message);
     this.tell({ type: 'data-error', data: error.toWire(), transient: true });

@@ -80,9 +80,16 @@ export class Sockets {
       const { code, message: why } = toProtocolError(thrown);
       const about = { request: requestIdOf(request), code };
       const { logger } = this.context.engine;
-      if (code === 'internal') logger.error('a connection failed', { ...about, error: String(thrown) });
+      if (code === 'internal')
+        logger.error(
+          'a connection was not opened: its client got the code internal; the error is a fault of the server',
+          { ...about, error: String(thrown) },
+        );
       if (code === 'unauthorized' || code === 'forbidden')
-        this.context.access.logRefusal(request, 'a connection was refused', { ...about, why });
+        this.context.access.logRefusal(request, 'a connection was rejected: see code and why', {
+          ...about,
+          why,
+        });
       throw thrown;
     }
   }
@@ -231,7 +238,10 @@ export class Sockets {
     connection.open().catch((thrown: unknown) => {
       const { code, message } = toProtocolError(thrown);
       if (code === 'internal')
-        logger.error('a connection failed to open', { connection: connection.id, error: String(thrown) });
+        logger.error(
+          'a connection ended while it opened: its client reconnects; the error is a fault of the server',
+          { connection: connection.id, error: String(thrown) },
+        );
       connection.end(code, message);
     });
   }

@@ -200,7 +200,12 @@ export class ConversationState {
   private storeFailed(purpose: Purpose | null, error: unknown): void {
     const { context, calls, driver, turns } = this;
     const fields = { error: String(error), what: purpose?.for };
-    context.emit({ type: 'log', level: 'error', text: 'a write failed', fields });
+    context.emit({
+      type: 'log',
+      level: 'error',
+      text: 'a write failed: what depends on it was discarded, and the client got an error; check the store',
+      fields,
+    });
     switch (purpose?.for) {
       case 'message':
         return turns.turnStart.notStored(purpose, toProtocolError(error));

@@ -33,7 +33,12 @@ export function reportFailure({ code, message }: Failure): FailureReport {
   const error = new ProtocolError(modelErrorCode(code), text);
   const data = error.toWire();
   return {
-    log: { type: 'log', level: 'error', text: 'the agent failed', fields: { code, message: words } },
+    log: {
+      type: 'log',
+      level: 'error',
+      text: 'the agent failed: see code and message',
+      fields: { code, message: words },
+    },
     text,
     error,
     code: data.retryable ? [] : [{ type: 'inject', chunk: { type: 'data-error', data, transient: true } }],
