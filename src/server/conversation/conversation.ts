@@ -228,6 +228,15 @@ export class Conversation implements Session {
     return this.resumable(response && last !== null ? this.active(response) : response);
   }
 
+  async replay(): Promise<Response | null> {
+    const response = await this.reading.replay();
+    return this.resumable(response && this.active(response));
+  }
+
+  confirm(last: string): void {
+    this.reading.confirm(last);
+  }
+
   /** The response of a client that counts as active, unless a connection is. */
   private active(response: Response): Response {
     return { hasFloor: this.listeners.holder === null, ...response };
