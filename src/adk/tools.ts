@@ -265,7 +265,7 @@ function checkExecute(definition: AnyDefinition): void {
 }
 
 /** Throws when the time for an approval is no time: such a request would never expire, or at once. */
-function checkTimeout({ name, approvalTimeoutMs: time }: Definition<Parameters>): void {
+function checkTimeout({ name, approvalTimeoutMs: time }: AnyDefinition): void {
   if (time === undefined || time === null || (typeof time === 'number' && time >= 0)) return;
   throw new TypeError(
     `The "approvalTimeoutMs" of the tool "${name}" must be a number of milliseconds that is not negative, or null for no limit.`,

@@ -1,4 +1,5 @@
 import type { Chunk } from './chunks.ts';
+import type { ApprovalResponse } from './wire/chat-frames.ts';
 import type { FrameData } from './wire/frames.ts';
 
 /** The value of `version` in client frames. */
@@ -35,7 +36,7 @@ export function parseChunkId(text: string): ChunkId | null {
 }
 
 /** A chunk as an SSE block. Deltas, which are most of a stream, are written by a template: it is faster than `JSON.stringify`. */
-export function encodeBlock(chunk: Chunk, id?: string): string {
+export function encodeBlock(chunk: Chunk | ApprovalResponse, id?: string): string {
   const line = id === undefined ? '' : `id: ${id}\n`;
   if ((chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && !chunk.providerMetadata) {
     return `${line}data: {"type":"${chunk.type}","id":${JSON.stringify(chunk.id)},"delta":${JSON.stringify(chunk.delta)}}\n\n`;

@@ -1,7 +1,9 @@
 import type { Chunk, Message, MessagePart } from './chunks.ts';
 import { toolNameOf } from './tool-call.ts';
+import type { ApprovalResponse } from './wire/chat-frames.ts';
 
 type ToolPart = Extract<MessagePart, { toolCallId: string }>;
+type Approval = { id: string; descriptor?: unknown };
 
 /**
  * The chunks of a stored message, from which a client builds the same message. With `from`, the chunks of the parts from that
@@ -24,6 +26,35 @@ export function unfold(message: Message, from = 0): Chunk[] {
       ...(isContinued && metadata !== undefined ? { messageMetadata: metadata } : {}),
     },
   ];
+}
+
+/**
+ * The same for a whole message and a client of `ai` 7, where a chunk can carry a decision: decided approval requests come with their decision.
+ */
+export function unfoldDecided(message: Message): (Chunk | ApprovalResponse)[] {
+  const parts = new Map(
+    message.parts.flatMap((part) => ('toolCallId' in part ? [[part.toolCallId, part]] : [])),
+  );
+  return unfold(message).flatMap((chunk) => {
+    const part = chunk.type === 'tool-input-available' ? parts.get(chunk.toolCallId) : undefined;
+    return part && part.state !== 'approval-requested' ? [chunk, ...decisionOn(part)] : [chunk];
+  });
+}
+
+/** The approval request of a call and the decision on it, if it was decided. */
+function decisionOn(part: ToolPart): (Chunk | ApprovalResponse)[] {
+  const { approval } = part;
+  if (approval?.approved === undefined) return [];
+  const { id: approvalId, approved, reason } = approval;
+  return [
+    requestOf(part, approval),
+    { type: 'tool-approval-response', approvalId, approved, ...(reason === undefined ? {} : { reason }) },
+  ];
+}
+
+function requestOf({ toolCallId }: ToolPart, { id: approvalId, descriptor }: Approval): Chunk {
+  const described = descriptor === undefined ? {} : { approvalDescriptor: descriptor };
+  return { type: 'tool-approval-request', toolCallId, approvalId, ...described };
 }
 
 function saidIn(part: MessagePart, index: number): Chunk[] {
@@ -66,19 +97,7 @@ function inputOf(part: ToolPart): Chunk[] {
   const toolName = toolNameOf(part) ?? '';
   const input = part.input ?? null;
   const about = part.toolMetadata === undefined ? {} : { toolMetadata: part.toolMetadata };
-  const asks: Chunk[] =
-    part.state === 'approval-requested'
-      ? [
-          {
-            type: 'tool-approval-request',
-            toolCallId,
-            approvalId: part.approval.id,
-            ...(part.approval.descriptor === undefined
-              ? {}
-              : { approvalDescriptor: part.approval.descriptor }),
-          },
-        ]
-      : [];
+  const asks = part.state === 'approval-requested' ? [requestOf(part, part.approval)] : [];
   return [
     { type: 'tool-input-start', toolCallId, toolName, ...about },
     { type: 'tool-input-available', toolCallId, toolName, input, ...about },

@@ -39,7 +39,7 @@ export interface Duologue {
   handle(request: Request): Promise<Reply | null>;
   /** Checks origin and user for a path of the application: null when the request is allowed, else the reply that refuses it. */
   guard(request: Request): Promise<Reply | null>;
-  /** The WebSockets of `…/live`, for adapters. */
+  /** The WebSockets of `…/live` and `…/ws`, for adapters. */
   readonly sockets: Sockets;
   /** Whether every request must identify a user, by a key or by `authenticate`. */
   readonly isGuarded: boolean;
@@ -170,6 +170,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     large: new LargeJson(),
     pacing: { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 3000) },
     basePath: (options.basePath ?? '').replace(/\/$/, ''),
+    chatSocket: options.chatSocket === false ? null : { path: '/ws', onAbort: 'stop', ...options.chatSocket },
     isClosing: () => closing,
     isLeaving: () => closing || leaving !== null,
     inspect: options.inspect ?? false,

@@ -8,6 +8,7 @@ import { type BudgetLimits, defaultBudget, type RateLimit } from './access/limit
 import type { StillSignedIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
 import type { SessionOptions } from './engine.ts';
+import type { ChatSocketOptions } from './http/route.ts';
 import type { Hub } from './log/hub.ts';
 import type { Logger } from './logger.ts';
 import type { NodeOptions } from './nodes/node.ts';
@@ -99,6 +100,8 @@ export interface DuologueOptions {
   /** How many bytes of requests may be in memory before they are read. */
   budget?: Partial<BudgetLimits>;
   socketLimits?: Partial<SocketLimits>;
+  /** Sockets for the AI SDK's own `WebSocketChatTransport`, at `/ws` unless another path is given; false for none. */
+  chatSocket?: Partial<ChatSocketOptions> | false;
   /** Shows the ADK events of a session to its user, for development. */
   inspect?: boolean;
   /** The log of the server; without it warnings and errors go to the console. A logger of pino may be given as it is. */
@@ -166,6 +169,12 @@ const rate = either(
   fields<RateLimit>({ burst: count, perMinute: count }, ['burst', 'perMinute']),
 );
 
+/** Whether sockets of the AI SDK can have this path: no route has it. */
+function isFreePath(value: unknown): boolean {
+  const isPath = typeof value === 'string' && /^(?:\/[\w.~-]+)+$/.test(value);
+  return isPath && !/^\/(?:live|stream|sessions|approvals|login|health)(?:\/|$)/.test(value);
+}
+
 /** What each option must be. */
 const CHECKS: Record<keyof DuologueOptions, Check> = {
   agent: has(isObject, 'an agent of @google/adk'),
@@ -219,6 +228,14 @@ const CHECKS: Record<keyof DuologueOptions, Check> = {
   limits: numbers(LIMITS),
   budget: numbers(defaultBudget()),
   socketLimits: numbers(DEFAULT_SOCKET_LIMITS),
+  chatSocket: either(
+    (value) => value === false,
+    'false for no such sockets',
+    fields<ChatSocketOptions>({
+      path: has(isFreePath, 'a path such as "/ws" that no route has'),
+      onAbort: oneOf('stop', 'leave'),
+    }),
+  ),
   inspect: bool,
   logger: has(
     (value) =>

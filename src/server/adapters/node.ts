@@ -80,7 +80,7 @@ interface UpgradingServer {
   listenerCount(event: 'upgrade'): number;
 }
 
-/** Opens `…/live` on a Node server. Upgrades for other paths are left to other listeners, or refused when there are none. */
+/** Opens `…/live`, and `…/ws` for the AI SDK's own transport, on a Node server. Upgrades for other paths are left to other listeners, or refused when there are none. */
 export function attachWebSocket(server: UpgradingServer, duologue: Duologue): void {
   const sockets = new WebSocketServer({
     noServer: true,
@@ -134,7 +134,7 @@ function connect(socket: WebSocket, stream: Duplex, admission: Admission): void 
       return socket.bufferedAmount;
     },
     send: (data) => socket.send(data),
-    ping: () => socket.ping(),
+    ping: (data) => socket.ping(data),
     pong: (data) => socket.pong(data),
     close(code, reason) {
       socket.close(code, reason);
@@ -150,7 +150,7 @@ function connect(socket: WebSocket, stream: Duplex, admission: Admission): void 
   // After the library's own listener, so that frames that end in a piece are received before the piece is counted.
   stream.on('data', (piece: Buffer) => connection.arrived(piece.byteLength));
   socket.on('ping', (data) => connection.ping(data));
-  socket.on('pong', () => connection.pong());
+  socket.on('pong', (data) => connection.pong(data));
   socket.on('close', () => connection.closed());
 }
 

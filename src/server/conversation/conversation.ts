@@ -234,6 +234,15 @@ export class Conversation implements Session {
     return this.resumable(response && last !== null ? this.active(response) : response);
   }
 
+  async replay(): Promise<SseResponse | null> {
+    const response = await this.reading.replay();
+    return this.resumable(response && this.active(response));
+  }
+
+  confirm(last: string): void {
+    this.reading.confirm(last);
+  }
+
   /** The response of a client that counts as active, unless a connection is. */
   private active(response: SseResponse): SseResponse {
     return { isActive: this.listeners.holder === null, ...response };

@@ -1,4 +1,4 @@
-import { type Chunk, formatChunkId } from '../../protocol/index.ts';
+import { type Chunk, formatChunkId, type Message, unfoldDecided } from '../../protocol/index.ts';
 import type { Listeners } from '../clients/listeners.ts';
 import type { Requests } from '../clients/requests.ts';
 import type { Engine } from '../engine.ts';
@@ -64,6 +64,8 @@ class OutputFeed implements Feed {
 export class Reading {
   readonly feed: Feed;
   private readonly context: ReadingContext;
+  /** The number of the last entry that a client has confirmed. */
+  private confirmed = 0;
 
   constructor(context: ReadingContext) {
     this.context = context;
@@ -169,6 +171,70 @@ export class Reading {
     return current === null ? null : this.inProgress(current);
   }
 
+  /** A client that uses replays has every chunk up to this one. */
+  confirm(last: string): void {
+    const place = this.context.output.log.placeOf(last);
+    if (place !== null && place > this.confirmed) this.confirmed = place;
+  }
+
+  /** The newest response from the first chunk of its message on, whether it runs or is over; null when there is none, or a client confirmed all of it. */
+  async replay(): Promise<SseResponse | null> {
+    const { state, runner, output } = this.context;
+    // A request that is starting has no chunk yet; the last chunks of a response may still be stored.
+    const isBetween = () => (state.isBusy ? state.current === null : state.isStarting);
+    if (isBetween() || !state.isBusy) await runner.untilIdle(isBetween);
+    const { log } = output;
+    const { feed } = this;
+    const whole = { feed, endsAtRest: true, hasDecisions: true };
+    const current = state.isBusy ? state.current : null;
+    const start = current === null ? null : output.startOf(current);
+    if (start !== null) return { from: start - 1, endsAfter: log.last, ...whole };
+    if (this.isConfirmed()) return null;
+    const newest = this.newestIn(log);
+    if (newest === null) return null;
+    const begin = newest === undefined ? null : output.startOf(newest);
+    if (begin !== null) return { from: begin - 1, endsAfter: this.lastEnd() - 1, ...whole };
+    const message = newest === undefined ? await this.newestStored() : await output.load(newest);
+    return message && { feed, from: log.last, storedChunks: unfoldDecided(message) };
+  }
+
+  /** Whether a client has confirmed everything in the log that it would get. */
+  private isConfirmed(): boolean {
+    const { log } = this.context.output;
+    if (this.confirmed === 0) return false;
+    for (let seq = log.last; seq > this.confirmed; seq--) if (!isSilent(log.at(seq)?.chunk)) return false;
+    return true;
+  }
+
+  /** The newest message of the agent in the log. Null when a user message without an answer is newer; undefined when the log has neither. */
+  private newestIn(log: Output['log']): string | null | undefined {
+    for (let seq = log.last; seq >= log.first; seq--) {
+      const chunk = log.at(seq)?.chunk;
+      if (chunk?.type === 'start') return chunk.messageId;
+      if (chunk?.type === 'data-message' || chunk?.type === 'data-rewind') return null;
+    }
+    return undefined;
+  }
+
+  /** The number of the last end of a response, when only silent entries follow it; else one that is not in the log yet. */
+  private lastEnd(): number {
+    const { log } = this.context.output;
+    for (let seq = log.last; seq >= log.first; seq--) {
+      const chunk = log.at(seq)?.chunk;
+      if (chunk === null) return seq;
+      if (!isSilent(chunk)) break;
+    }
+    return log.last + 1;
+  }
+
+  /** The newest stored message, if the agent wrote it. */
+  private async newestStored(): Promise<Message | null> {
+    const { key, engine } = this.context;
+    const page = await engine.store.loadPage(key, { count: 1, bytes: 0 });
+    const message = page?.messages.at(-1);
+    return message?.role === 'assistant' ? message : null;
+  }
+
   /** The whole response of a message, if it is being written and its start is still in the log. */
   responseIn(messageId: string): SseResponse | null {
     return this.isRunning && messageId === this.context.state.current ? this.inProgress(messageId) : null;
@@ -191,4 +257,10 @@ export class Reading {
     const older = page.hasOlder ? (page.messages[0]?.id ?? null) : null;
     return { messages: output.withoutDrafts(page.messages), older, isRunning: this.isRunning };
   }
+}
+
+/** Whether an entry of the log adds nothing to a response: its end, transient data, a step of an approval request. */
+function isSilent(chunk: Chunk | null | undefined): boolean {
+  if (chunk == null || chunk.type === 'start-step' || chunk.type === 'finish-step') return true;
+  return 'transient' in chunk && chunk.transient === true;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { ProtocolError, toProtocolError } from '../../protocol/index.ts';
 import { type HeldBytes, rateLimited } from '../access/limits.ts';
+import type { Identity } from '../access/sign-in.ts';
 import type { Clock } from '../clock.ts';
 import { LARGE_JSON, type LargeJson } from '../large-json.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
@@ -19,13 +20,14 @@ import {
   renameSession,
   stopSession,
 } from './session-routes.ts';
-import { postStream, resumeStream, watchSession } from './stream-routes.ts';
+import { confirmStream, postStream, resumeStream, watchSession } from './stream-routes.ts';
 
 const ROUTES: Route[] = [
   { method: 'GET', path: /^\/health$/, isPublic: true, isAnyHost: true, run: health },
   { method: 'POST', path: /^\/login$/, isPublic: true, run: login },
   { method: 'POST', path: /^\/stream$/, limited: true, run: postStream },
   { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
+  { method: 'POST', path: /^\/stream\/([^/]+)\/received$/, run: confirmStream },
   { method: 'GET', path: /^\/live$/, run: notUpgraded },
   { method: 'GET', path: /^\/sessions$/, run: listSessions },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/watch$/, run: watchSession },
@@ -45,7 +47,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
   const url = new URL(request.url);
   if (!url.pathname.startsWith(context.basePath)) return null;
   const path = url.pathname.slice(context.basePath.length);
-  const matching = ROUTES.filter((route) => (context.inspect || !route.inspection) && route.path.test(path));
+  const matching = routesAt(path, context);
   if (matching.length === 0) return null;
   const requestId = requestIdOf(request);
   let cors: string | null = null;
@@ -83,12 +85,49 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
   return reply;
 }
 
+/** The routes of a path, one for each method. The address of stock sockets is an option. */
+function routesAt(path: string, { inspect, chatSocket }: HttpContext): Route[] {
+  if (path === chatSocket?.path) return [{ method: 'GET', path: /^/, run: notUpgraded }];
+  return ROUTES.filter((route) => (inspect || !route.inspection) && route.path.test(path));
+}
+
+/** A request that came in a frame of a socket: its user is known, and its body is read. */
+export interface FramedRequest {
+  method: 'GET' | 'POST';
+  /** Below where the server is mounted. */
+  path: string;
+  search?: string;
+  body?: Record<string, unknown>;
+  identity: Identity;
+  /** The request that opened the socket. Another node that answers finds its user by the same headers and parameters. */
+  handshake: Request;
+  /** The id of the request in the log. */
+  requestId: string;
+}
+
+/** Answers a request of a frame as if it had come by HTTP, here or at the owner of its session. Rejects when it is refused. */
+export async function answerFramed(framed: FramedRequest, context: HttpContext): Promise<Reply> {
+  const { method, path, search = '', body = {}, handshake, requestId } = framed;
+  const route = routesAt(path, context).find((one) => one.method === method);
+  if (!route) throw new ProtocolError('not_found', 'There is no such route.');
+  const url = new URL(handshake.url);
+  url.pathname = context.basePath + path;
+  for (const name of ['last', 'replay']) url.searchParams.delete(name);
+  for (const [name, value] of new URLSearchParams(search)) url.searchParams.set(name, value);
+  const headers = new Headers(handshake.headers);
+  headers.delete('last-event-id');
+  if (method === 'POST') headers.set('content-type', 'application/json');
+  const request = new Request(url.href.replace(/^ws/, 'http'), { method, headers });
+  return run(route, path, request, requestId, context, { identity: framed.identity, body });
+}
+
 async function run(
   route: Route,
   path: string,
   request: Request,
   requestId: string,
   context: HttpContext,
+  known?: { identity: Identity; body: Record<string, unknown> },
 ): Promise<Reply> {
   if (context.isClosing() && !route.isPublic) {
     if (request.headers.has(FORWARDED)) throw new NotHere();
@@ -97,7 +136,8 @@ async function run(
     });
   }
   const params = (route.path.exec(path) ?? []).slice(1).map(decode);
-  const identity = route.isPublic ? { user: '' } : await context.access.identify(request);
+  const identity =
+    known?.identity ?? (route.isPublic ? { user: '' } : await context.access.identify(request));
   const { user } = identity;
   const limiter = route.limited ? context.limiter : route.isPublic ? null : context.reads.limiter;
   const wait = limiter?.take(user) ?? 0;
@@ -105,7 +145,7 @@ async function run(
   const { budget, large, engine } = context;
   const { arrivalMs } = budget.limits;
   const held = budget.open(route.isPublic ? `at ${context.access.addressOf(request)}` : user);
-  let read: Record<string, unknown> | null = null;
+  let read: Record<string, unknown> | null = known?.body ?? null;
   const body = async (maxBytes: number) => {
     read ??= await readJson(request, { maxBytes, arrivalMs, held, clock: engine.clock, large });
     return read;

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import {
+  type ApprovalResponse,
   type Chunk,
   DONE,
   encodeBlock,
@@ -114,11 +115,13 @@ export class ResponseReader implements Reader {
   private readonly endsAfter: number;
   private readonly omitted: ReadonlySet<string>;
   private readonly endsAtRest: boolean;
+  private readonly hasDecisions: boolean;
   private readonly isWatched: boolean;
   private readonly hasOnlyReplies: boolean;
   private readonly present: SseResponse['present'];
   /** Chunks for this client alone. */
   private readonly privateReplies: SseResponse['privateReplies'];
+  private readonly from: number;
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
@@ -143,6 +146,7 @@ export class ResponseReader implements Reader {
       isActive = false,
       omitted,
       endsAtRest,
+      hasDecisions = false,
       isWatched = false,
       hasOnlyReplies = false,
       present,
@@ -155,10 +159,12 @@ export class ResponseReader implements Reader {
     this.present = present;
     this.privateReplies = privateReplies;
     this.departure = new Departure(pacing.window, () => this.depart());
+    this.from = from;
     this.seq = from;
     this.endsAfter = endsAfter ?? from;
     this.omitted = new Set(omitted);
     this.endsAtRest = endsAtRest ?? false;
+    this.hasDecisions = hasDecisions;
     this.isWatched = isWatched;
     this.hasOnlyReplies = hasOnlyReplies;
     this.isGreeted = !isWatched;
@@ -274,11 +280,11 @@ export class ResponseReader implements Reader {
       const { chunk } = entry;
       if (chunk) {
         if (chunk.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
+        const id = formatChunkId({ epoch: log.epoch, seq: entry.seq });
+        const decision = this.hasDecisions ? this.decisionIn(chunk) : null;
+        if (decision) text += encodeBlock(decision, id);
         if (!this.isWatched && (this.isStepOfRequest(chunk) || isForWatchers(chunk))) continue;
-        text += encodeBlock(
-          this.present ? presented(chunk, this.present) : chunk,
-          formatChunkId({ epoch: log.epoch, seq: entry.seq }),
-        );
+        text += encodeBlock(this.present ? presented(chunk, this.present) : chunk, id);
         continue;
       }
       if (!this.isWatched && entry.seq <= this.endsAfter) continue;
@@ -310,6 +316,24 @@ export class ResponseReader implements Reader {
   private isStepOfRequest({ type }: Chunk): boolean {
     if (type === 'finish-step') return true;
     return type === 'start-step' && this.feed.log.at(this.seq + 1)?.chunk?.type === 'tool-approval-request';
+  }
+
+  /** The decision that a chunk tells watchers, for a client that gets it in its response. */
+  private decisionIn(chunk: Chunk): ApprovalResponse | null {
+    if (chunk.type !== 'data-decided') return null;
+    const { toolCallId, approved, reason } = chunk.data;
+    for (let seq = this.seq - 1; seq > this.from; seq--) {
+      const asked = this.feed.log.at(seq)?.chunk;
+      if (asked?.type !== 'tool-approval-request' || asked.toolCallId !== toolCallId) continue;
+      const { approvalId } = asked;
+      return {
+        type: 'tool-approval-response',
+        approvalId,
+        approved,
+        ...(reason === undefined ? {} : { reason }),
+      };
+    }
+    return null;
   }
 
   private arrived(): void {

@@ -17,6 +17,17 @@ export interface Arriving {
   readonly [ARRIVING]: Readable | null;
 }
 
+/** The sockets for the AI SDK's own `WebSocketChatTransport`. */
+export interface ChatSocketOptions {
+  /** Below `basePath`; `/ws` unless given. */
+  path: string;
+  /**
+   * What an `abort` frame does. `stop`: it stops the agent. `leave`: the agent continues, and the client can resume. `useChat` of `ai` 7 sends the same frame
+   * for `stop()` and when its component is removed.
+   */
+  onAbort: 'stop' | 'leave';
+}
+
 /** What the routes need. */
 export interface HttpContext {
   engine: Engine;
@@ -38,6 +49,8 @@ export interface HttpContext {
   pacing: Pacing;
   /** Where the server is mounted, without a trailing slash. */
   basePath: string;
+  /** The address of sockets for the AI SDK's own transport below `basePath`, and what their `abort` does; null when there is none. */
+  chatSocket: ChatSocketOptions | null;
   isClosing: () => boolean;
   /** Whether the server is closing or about to: balancers should send nothing more here. */
   isLeaving: () => boolean;

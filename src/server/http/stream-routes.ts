@@ -51,8 +51,8 @@ export async function postStream({
       return responseReply({ hasOnlyReplies, ...response }, id, context);
     } catch (error) {
       // In the confirmation dialect an output is a decision: one that does not count is refused.
-      const isRepeated =
-        requestId === undefined && confirmations === 'approval' && areFinished(input.answers);
+      const isStock = requestId === undefined || body.stock === true;
+      const isRepeated = isStock && confirmations === 'approval' && areFinished(input.answers);
       if (!(error instanceof NothingOpen) || !isRepeated || messageId === undefined) throw error;
       return nothingToSay(messageId, id);
     }
@@ -113,13 +113,24 @@ function requestNameIn({ requestId }: Record<string, unknown>, { idLength }: Lim
   throw new ProtocolError('bad_request', `"requestId" must be a text of 1 to ${idLength} characters.`);
 }
 
-/** Sends the rest of a response: from the last chunk the client names, or from the first of its message. */
+/** Sends the rest of a response: from the last chunk the client names, or from the first of its message. With `replay` the response may be over. */
 export async function resumeStream({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   const session = await context.sessions.find(user, id);
-  const last = new URL(request.url).searchParams.get('last') ?? request.headers.get('last-event-id');
-  const response = await session?.resume(last);
+  const { searchParams } = new URL(request.url);
+  const last = searchParams.get('last') ?? request.headers.get('last-event-id');
+  const isReplay = last === null && searchParams.has('replay');
+  const response = await (isReplay ? session?.replay() : session?.resume(last));
   if (!response) return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
-  return streamReply(new ResponseReader(response, context.pacing), id);
+  return responseReply(response, id, context);
+}
+
+/** Notes that a client which uses replays has a response up to a chunk. */
+export async function confirmStream({ context, user, body, params: [id = ''] }: RouteCall): Promise<Reply> {
+  const { last } = await body(context.engine.options.limits.metadataBytes);
+  if (typeof last !== 'string') throw new ProtocolError('bad_request', '"last" must be a chunk id.');
+  const session = await context.sessions.find(user, id);
+  session?.confirm(last);
+  return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
 }
 
 /** Streams every chunk of a session, and what other pages do in it, for as long as the client reads. */

@@ -1,6 +1,7 @@
 import type { Blob } from '@google/genai';
 import type {
   Answer,
+  ApprovalResponse,
   Chunk,
   Detection,
   ErrorCode,
@@ -47,6 +48,13 @@ export interface Session {
   postContinuation(continuation: PostedContinuation): Promise<SseResponse>;
   /** The rest of the response in progress, after the last chunk that the client has; null when there is none. */
   resume(last: string | null): Promise<SseResponse | null>;
+  /**
+   * The newest response from the first chunk of its message on, whether it runs or is over. Null when there is none, or a client has confirmed that it has
+   * all of it.
+   */
+  replay(): Promise<SseResponse | null>;
+  /** A client that uses replays has every chunk up to this one. */
+  confirm(last: string): void;
 
   /** Adds a listener, which gets every chunk after its place. A listener that never watches becomes the active connection; others do when there is none. */
   join(listener: Listener, at: Place): Promise<Joined>;
@@ -157,6 +165,8 @@ export interface SseResponse {
   omitted?: readonly string[];
   /** Whether it also ends when the agent comes to rest, as a part of a live turn. */
   endsAtRest?: boolean;
+  /** Whether decisions are in it, as chunks that only clients of `ai` 7 know. */
+  hasDecisions?: boolean;
   /** Whether it belongs to a watcher: it never ends, and includes what other pages do. */
   isWatched?: boolean;
   /** Whether the client gets all other chunks as a watcher: then it gets only its private replies here. */
@@ -166,7 +176,7 @@ export interface SseResponse {
   /** Takes the chunks for this client alone that it has not got yet. */
   privateReplies?: () => readonly Chunk[];
   /** The whole response, when the log no longer has it. */
-  storedChunks?: Chunk[];
+  storedChunks?: readonly (Chunk | ApprovalResponse)[];
 }
 
 /** The messages from which a client continues. */

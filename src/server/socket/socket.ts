@@ -5,7 +5,8 @@ export interface Socket {
   /** Bytes that were sent but are not on the network yet. */
   readonly bufferedAmount: number;
   send(data: string | Uint8Array): void;
-  ping(): void;
+  /** Sends a ping. The client answers with a pong that has the same data, after everything that was sent before. */
+  ping(data?: Uint8Array): void;
   pong(data: Uint8Array): void;
   close(code: number, reason: string): void;
 }
@@ -18,8 +19,8 @@ export interface AcceptedSocket {
   receive(data: Uint8Array, isBinary: boolean): void;
   /** A ping came; the server answers it. */
   ping(data: Uint8Array): void;
-  /** A pong came. */
-  pong(): void;
+  /** A pong came, with the data of the ping that it answers. */
+  pong(data?: Uint8Array): void;
   /** The socket is closed. */
   closed(): void;
 }

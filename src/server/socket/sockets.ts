@@ -3,18 +3,17 @@ import { ProtocolError, type SessionInfo, toProtocolError } from '../../protocol
 import { type RateLimiter, rateLimited } from '../access/limits.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { withAddresses } from '../files.ts';
-import { requestIdOf } from '../http/http.ts';
+import { answerFramed, requestIdOf } from '../http/http.ts';
 import { type HttpContext, nodesOf } from '../http/route.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
 import { FORWARDED } from '../nodes/forward.ts';
 import { parseSoundPlace } from '../output/utterances.ts';
 import type { Session } from '../registry/session.ts';
 import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
+import { ChatConnection, PendingSends } from './chat-connection.ts';
+import { ConnectionCounts } from './connection-counts.ts';
 import { type AcceptedSocket, DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { SocketConnection } from './socket-connection.ts';
-
-/** After this time a user with too many connections may try again. */
-const CROWDED_MS = 10_000;
 
 /** A connection that was admitted and waits for its socket. */
 export interface Admission {
@@ -46,20 +45,29 @@ interface Admitted {
 export class Sockets {
   private readonly context: HttpContext;
   private readonly limits: SocketLimits;
-  private readonly open = new Set<SocketConnection>();
+  private readonly open = new Set<SocketConnection | ChatConnection>();
   private readonly answers: RateLimiter;
-  private readonly counts = new Map<string, number>();
+  private readonly counts: ConnectionCounts;
+  /** The unanswered requests of stock clients, by user and chat. */
+  private readonly sends = new PendingSends();
 
   constructor(context: HttpContext, limits: Partial<SocketLimits> = {}) {
     this.context = context;
     this.limits = { ...DEFAULT_SOCKET_LIMITS, ...limits };
-    const { answersPerMinute: perMinute } = this.limits;
+    const { answersPerMinute: perMinute, connectionsPerUser } = this.limits;
+    this.counts = new ConnectionCounts(connectionsPerUser, context.connections);
     this.answers = context.newLimiter('answers', { burst: perMinute, perMinute });
   }
 
   /** Whether a request is for a WebSocket of this server. */
   matches(request: Request): boolean {
-    return new URL(request.url).pathname === `${this.context.basePath}/live`;
+    return this.isChat(request) || new URL(request.url).pathname === `${this.context.basePath}/live`;
+  }
+
+  /** Whether a request is for a socket of the AI SDK's own transport. */
+  private isChat(request: Request): boolean {
+    const { basePath, chatSocket } = this.context;
+    return chatSocket !== null && new URL(request.url).pathname === basePath + chatSocket.path;
   }
 
   /** Checks the request before a socket is opened. Rejects with a `ProtocolError`. */
@@ -111,11 +119,16 @@ export class Sockets {
         : checkSessionId(asked, 'session', idLength);
     const wait = this.context.reads.limiter?.take(user) ?? 0;
     if (wait > 0) throw rateLimited('Too many connections', wait);
-    const countOut = this.countIn(user);
+    const countOut = this.counts.countIn(user);
     try {
+      if (this.isChat(request)) {
+        // Its frames name their chats, so each is passed on to the owner of its chat; the socket stays here.
+        await this.counts.checkEverywhere(user);
+        return { accept: (socket) => this.acceptChat(socket, request, identity, countOut), drop: countOut };
+      }
       const session = await find(async () => {
         const found = await sessions.getOrCreate(user, sessionId);
-        await this.checkEverywhere(user);
+        await this.counts.checkEverywhere(user);
         return found;
       });
       if (!session) {
@@ -197,36 +210,49 @@ export class Sockets {
     return connection;
   }
 
+  private acceptChat(
+    socket: Socket,
+    handshake: Request,
+    identity: Identity,
+    countOut: () => void,
+  ): ChatConnection {
+    const { engine, large, budget, chatSocket } = this.context;
+    const { logger, clock, signIn, newId } = engine;
+    const { user } = identity;
+    let unwatch: () => void = () => undefined;
+    const connection = new ChatConnection({
+      id: newId(),
+      socket,
+      clock,
+      logger,
+      limits: this.limits,
+      large,
+      held: budget.open(user),
+      arrivalMs: budget.limits.arrivalMs,
+      onAbort: chatSocket?.onAbort ?? 'stop',
+      sends: {
+        add: (chat, answered) => this.sends.add(JSON.stringify([user, chat]), answered),
+        settled: (chat) => this.sends.settled(JSON.stringify([user, chat])),
+      },
+      ask: (asked) => answerFramed({ ...asked, identity, handshake, requestId: newId() }, this.context),
+      onEnd: (ended) => {
+        countOut();
+        unwatch();
+        this.open.delete(ended);
+        logger.info('disconnected', { connection: ended.id });
+      },
+    });
+    unwatch = signIn.watch(identity, () => connection.end('unauthorized', NO_LONGER_SIGNED_IN));
+    this.open.add(connection);
+    // The server began to close after this connection was admitted.
+    if (this.context.isClosing()) connection.end('shutting_down', 'The server is restarting.');
+    else logger.info('connected', { connection: connection.id });
+    return connection;
+  }
+
   /** Throws when a user has as many connections as the limit allows. */
   checkRoom(user: string): void {
-    const count = this.counts.get(user) ?? 0;
-    if (count >= this.limits.connectionsPerUser) throw crowded(count);
-  }
-
-  /** Counts a connection of a user; the returned function counts it out, once. */
-  private countIn(user: string): () => void {
-    this.checkRoom(user);
-    this.counts.set(user, (this.counts.get(user) ?? 0) + 1);
-    let isCounted = true;
-    return () => {
-      if (!isCounted) return;
-      isCounted = false;
-      const rest = (this.counts.get(user) ?? 1) - 1;
-      if (rest > 0) this.counts.set(user, rest);
-      else this.counts.delete(user);
-      this.tellCount(user);
-    };
-  }
-
-  /** Rejects when a user has too many connections at all nodes together. While the hub is unavailable, each node counts alone. */
-  private async checkEverywhere(user: string): Promise<void> {
-    const all = await this.tellCount(user);
-    if (all !== null && all > this.limits.connectionsPerUser) throw crowded(all - 1);
-  }
-
-  private async tellCount(user: string): Promise<number | null> {
-    const { connections } = this.context;
-    return connections ? connections(user, this.counts.get(user) ?? 0).catch(() => null) : null;
+    this.counts.checkRoom(user);
   }
 
   private take(connection: SocketConnection, session: Session): void {
@@ -252,10 +278,4 @@ export class Sockets {
     logger.info('disconnected', { connection: connection.id, session: session.key.id });
     session.leave(connection);
   }
-}
-
-function crowded(count: number): ProtocolError {
-  return new ProtocolError('rate_limited', `You have ${count} connections. Close one, then try again.`, {
-    retryAfterMs: CROWDED_MS,
-  });
 }

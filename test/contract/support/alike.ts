@@ -7,7 +7,7 @@ import type { WayName } from './ways.ts';
 
 function expectedSends({ sends }: Scenario, way: WayName): unknown {
   if (way.startsWith('WebSocket')) return sends.bidi;
-  return way === 'SSE, stock' ? sends.stock : sends.sse;
+  return way.includes('stock') ? sends.stock : sends.sse;
 }
 
 /** The SDK stops reading at an error: what the end of the message says of it is only stored. */

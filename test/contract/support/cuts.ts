@@ -73,6 +73,76 @@ export function cutting(cut: Cut): {
   return { WebSocket: CutSocket, counts, hasCut: () => hasCut };
 }
 
+/** The same for the stock transport of `ai` 7, which wants the whole interface of a WebSocket; each frame of the server is a block. */
+export function cuttingStock(cut: Cut): {
+  WebSocket: new (url: string, protocols: string[]) => WebSocketLike;
+  counts: { block: number; frame: number; sockets: number };
+  hasCut: () => boolean;
+} {
+  const counts = { block: 0, frame: 0, sockets: 0 };
+  let hasCut = false;
+  class CutSocket {
+    onopen: (() => void) | null = null;
+    onmessage: ((event: { data: string }) => void) | null = null;
+    onclose: ((event: { code: number; reason: string }) => void) | null = null;
+    onerror: (() => void) | null = null;
+    private readonly socket: WebSocket;
+    private isLost = false;
+
+    constructor(url: string | URL) {
+      counts.sockets++;
+      this.socket = new WebSocket(url);
+      this.socket.on('open', () => this.onopen?.());
+      this.socket.on('message', (data: Buffer) => this.take(data.toString('utf8')));
+      this.socket.on('error', () => undefined);
+      this.socket.on('close', (code, reason) => this.end(code, reason.toString()));
+    }
+
+    get readyState(): number {
+      return this.isLost ? 3 : this.socket.readyState;
+    }
+
+    get bufferedAmount(): number {
+      return this.socket.bufferedAmount;
+    }
+
+    send(data: string): void {
+      if (this.isLost) return;
+      // What the page does after a cut is not cut again.
+      counts.frame++;
+      const isHere = !hasCut && counts.frame === cut.number;
+      if (isHere && cut.after === 'unsent') return this.break();
+      this.socket.send(data, () => {
+        if (isHere && cut.after === 'sent') this.break();
+      });
+    }
+
+    close(code?: number): void {
+      this.socket.close(code);
+    }
+
+    private take(text: string): void {
+      if (this.isLost) return;
+      this.onmessage?.({ data: text });
+      counts.block++;
+      if (!hasCut && cut.after === 'block' && counts.block === cut.number) this.break();
+    }
+
+    private break(): void {
+      hasCut = true;
+      this.socket.terminate();
+      this.end(1006, '');
+    }
+
+    private end(code: number, reason: string): void {
+      if (this.isLost) return;
+      this.isLost = true;
+      this.onclose?.({ code, reason });
+    }
+  }
+  return { WebSocket: CutSocket as never, counts, hasCut: () => hasCut };
+}
+
 /** A `fetch` whose streams break once, after so many blocks. */
 export function cuttingFetch(number: number): {
   fetch: typeof fetch;

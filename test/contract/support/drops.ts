@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import { sdks } from '../../client/support/chat.ts';
-import { type Cut, cutting, cuttingFetch } from './cuts.ts';
+import { type Cut, cutting, cuttingFetch, cuttingStock } from './cuts.ts';
 import { type Played, play } from './play.ts';
 import { type Scenario, scenarios } from './scenarios.ts';
 
 const NOWHERE = Number.POSITIVE_INFINITY;
 const [, [, sdk] = sdks[0] as (typeof sdks)[number]] = sdks;
+const [, newest] = sdks.at(-1) as (typeof sdks)[number];
 
 /** The same conversation with a model that takes its time, so that the line is back before the turn is over. */
 function slowly(scenario: Scenario): Scenario {
@@ -64,6 +65,27 @@ export function breakTheLine(choose: Choice): void {
       for (const cut of cuts) {
         const broken = cutting(cut);
         const played = await play(scenario, 'WebSocket', sdk, broken);
+        expect(essence(played), `cut ${cut.after} ${cut.number} of ${block} and ${frame}`).toEqual(expected);
+        expect(broken.hasCut()).toBe(true);
+      }
+    },
+  );
+
+  it.each(short)(
+    '[W6] [W7] [W8] over the stock WebSocket of the newest ai leaves no trace: %s',
+    { timeout: 300_000 },
+    async (_name, scenario) => {
+      const whole = cuttingStock({ after: 'block', number: NOWHERE });
+      const expected = essence(await play(scenario, 'stock WebSocket', newest, whole));
+      const { block, frame } = whole.counts;
+      const cuts = [
+        ...choose(places('block', block)),
+        ...choose(places('unsent', frame)),
+        ...choose(places('sent', frame)),
+      ];
+      for (const cut of cuts) {
+        const broken = cuttingStock(cut);
+        const played = await play(scenario, 'stock WebSocket', newest, broken);
         expect(essence(played), `cut ${cut.after} ${cut.number} of ${block} and ${frame}`).toEqual(expected);
         expect(broken.hasCut()).toBe(true);
       }

@@ -94,6 +94,7 @@ export async function play(
   const ranInBrowser: string[] = [];
   const made = await staging(scenario, wayName, ran);
   let chat: TestChat;
+  let recovering = false;
   const way = ways[wayName]({
     sdk,
     duologue: made.duologue,
@@ -107,11 +108,22 @@ export async function play(
   chat = chatOf(sdk, {
     transport: way.transport,
     sendAutomaticallyWhen: way.sendAutomaticallyWhen,
-    onError: () => undefined,
+    onError: (error) => {
+      const { recover } = way;
+      if (!recover || !(error instanceof TypeError)) return;
+      recovering = true;
+      // The chat changes its status after this call.
+      setImmediate(
+        () =>
+          void recover(chat).finally(() => {
+            recovering = false;
+          }),
+      );
+    },
   });
   const { text, files } = scenario.says ?? { text: 'go' };
   void chat.sendMessage({ text, ...(files ? { files } : {}) });
-  await person(scenario, chat, way, made);
+  await person(scenario, chat, way, made, () => recovering);
   // Nothing may follow: no resend, no second message.
   for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
   const { messages } = (await (await made.get('/sessions/chat-1')).json()) as { messages: Message[] };
@@ -127,9 +139,15 @@ export async function play(
 }
 
 /** Does what the person and the page do, until the conversation is at rest. */
-async function person(scenario: Scenario, chat: TestChat, way: Way, made: Stage): Promise<void> {
+async function person(
+  scenario: Scenario,
+  chat: TestChat,
+  way: Way,
+  made: Stage,
+  isRecovering: () => boolean,
+): Promise<void> {
   const done = new Set<string>();
-  const rests = () => chat.status === 'ready' || chat.status === 'error';
+  const rests = () => !isRecovering() && (chat.status === 'ready' || chat.status === 'error');
   const describe = () => [chat.status, chat.messages, chat.error?.message];
   for (let round = 0; round < 10; round++) {
     await until(

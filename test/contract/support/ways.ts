@@ -1,4 +1,5 @@
 import type { ChatTransport } from 'ai';
+import type * as ai7 from 'ai7';
 import { WebSocket } from 'ws';
 import {
   DuologueSseTransport,
@@ -10,7 +11,7 @@ import {
 } from '../../../src/client/index.ts';
 import type { Message } from '../../../src/protocol/index.ts';
 import type { Duologue } from '../../../src/server/index.ts';
-import type { sdks } from '../../client/support/chat.ts';
+import type { sdks, TestChat } from '../../client/support/chat.ts';
 import type { Sends } from './scenarios.ts';
 
 type Sdk = (typeof sdks)[number][1];
@@ -24,6 +25,8 @@ export interface Way {
   /** Whether outputs that the page brings must be sent by hand. */
   sendsByHand: boolean;
   sent: () => number | Sends['bidi'];
+  /** What a page does after an error of the network; without it the transport does it by itself. */
+  recover?: (chat: TestChat) => Promise<void>;
   close: () => void;
 }
 
@@ -40,7 +43,13 @@ export interface WayContext {
 }
 
 /** The names of the ways. */
-export type WayName = 'memory' | 'SSE' | 'SSE, stock' | 'WebSocket' | 'WebSocket, turn by turn';
+export type WayName =
+  | 'memory'
+  | 'SSE'
+  | 'SSE, stock'
+  | 'stock WebSocket'
+  | 'WebSocket'
+  | 'WebSocket, turn by turn';
 
 /** How long a server has to answer a ping while something is awaited: a busy machine needs it. */
 const PULSE_MS = 2_000;
@@ -76,9 +85,44 @@ export const ways: Record<WayName, (context: WayContext) => Way> = {
       close: () => undefined,
     };
   },
+  'stock WebSocket': overStockSocket,
   WebSocket: overSocket,
   'WebSocket, turn by turn': overSocket,
 };
+
+/** The transport that `ai` 7 brings, and the lines around it that docs/clients.md shows. */
+function overStockSocket({ sdk, url, WebSocket: Socket = WebSocket as never }: WayContext): Way {
+  let sends = 0;
+  let isOver = false;
+  class Counting extends (Socket as unknown as new (url: string | URL) => { send(data: string): void }) {
+    override send(data: string): void {
+      if (data.startsWith('{"type":"send"')) sends++;
+      super.send(data);
+    }
+  }
+  const { WebSocketChatTransport } = sdk as unknown as typeof ai7;
+  class Transport extends WebSocketChatTransport<never> {
+    override async reconnectToStream(...asked: Parameters<ChatTransport<never>['reconnectToStream']>) {
+      const stream = await super.reconnectToStream(...asked);
+      isOver = stream === null;
+      return stream;
+    }
+  }
+  const transport = new Transport({ url: `${url}/ws`, webSocket: Counting as never });
+  return {
+    transport: transport as unknown as ChatTransport<Message>,
+    sendAutomaticallyWhen: sdk.lastAssistantMessageIsCompleteWithApprovalResponses as never,
+    hasExecutors: false,
+    sendsByHand: true,
+    sent: () => sends,
+    async recover(chat) {
+      await chat.resumeStream();
+      // The server has nothing to resume: the request was lost before it arrived.
+      if (isOver) await chat.sendMessage();
+    },
+    close: () => transport.close(),
+  };
+}
 
 function overSocket(context: WayContext): Way {
   const frames = { message: 0, tool_result: 0 };

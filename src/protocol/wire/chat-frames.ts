@@ -1,0 +1,96 @@
+import { z } from 'zod/v4';
+import { clientId, count, entry, id, json } from './values.ts';
+
+const requestId = clientId.describe('names the request; every frame of its response repeats it');
+const chat = clientId.describe('the session');
+const ofApplication = {
+  headers: z.unknown().optional(),
+  body: z.unknown().optional(),
+  metadata: z.unknown().optional(),
+};
+
+/**
+ * The frames that a `WebSocketChatTransport` of `ai` 7 sends. The AI SDK defines them, so they have no envelope and no version. `headers`, `body` and
+ * `metadata` are what an application adds; the server does not read them.
+ */
+export const CHAT_REQUESTS = {
+  send: entry({
+    about: 'A user message, or an assistant message with answers. The server answers it as it would a post.',
+    fields: z.looseObject({
+      requestId,
+      id: chat,
+      messages: z.array(z.unknown()).min(1).describe('only the last one is read (C14)'),
+      trigger: z.enum(['submit-message', 'regenerate-message']),
+      messageId: z.string().optional(),
+      ...ofApplication,
+    }),
+    example: {
+      requestId: 'q-1',
+      id: 'chat-1',
+      messages: [{ id: 'msg-1', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }],
+      trigger: 'submit-message',
+      headers: {},
+      body: {},
+    },
+  }),
+  resume: entry({
+    about: 'Asks for the newest response of a chat from its first chunk on.',
+    fields: z.looseObject({ requestId, id: chat, ...ofApplication }),
+    example: { requestId: 'q-2', id: 'chat-1', headers: {}, body: {} },
+  }),
+  abort: entry({
+    about:
+      'The client reads the response no more. The server stops the turn, unless an option says otherwise.',
+    fields: z.looseObject({ requestId }),
+    example: { requestId: 'q-1' },
+  }),
+};
+
+/** The frames that such a client gets. */
+export const CHAT_REPLIES = {
+  start: entry({
+    about: 'There is a response to resume. Its chunks follow.',
+    fields: z.object({ requestId: id }),
+    example: { requestId: 'q-2' },
+  }),
+  chunk: entry({
+    about: 'One chunk of the response. The first has the number 0.',
+    fields: z.object({ requestId: id, sequence: count, chunk: json }),
+    example: { requestId: 'q-1', sequence: 0, chunk: { type: 'start', messageId: 'msg-2' } },
+  }),
+  end: entry({
+    about: 'The response is complete.',
+    fields: z.object({ requestId: id }),
+    example: { requestId: 'q-1' },
+  }),
+  error: entry({
+    about: 'The request was refused.',
+    fields: z.object({ requestId: id, errorText: z.string().describe('for the user') }),
+    example: { requestId: 'q-1', errorText: 'Too many messages wait.' },
+  }),
+  'no-active': entry({
+    about: 'There is no response to resume.',
+    fields: z.object({ requestId: id }),
+    example: { requestId: 'q-2' },
+  }),
+};
+
+/** A decision on an approval request, as `ai` 7 reads it. The server sends it in replays (W8). */
+export const APPROVAL_RESPONSE = entry({
+  about: 'The user decided on an approval request that was sent before in the same response.',
+  fields: z.object({ approvalId: id, approved: z.boolean(), reason: z.string().optional() }),
+  example: { approvalId: 'approval-1', approved: true },
+});
+
+type Frames<Entries extends Record<string, { fields: z.ZodType }>> = {
+  [Type in keyof Entries]: { type: Type } & z.infer<Entries[Type]['fields']>;
+}[keyof Entries];
+
+/** A frame of a stock client after validation. */
+export type ChatRequest = Frames<typeof CHAT_REQUESTS>;
+
+/** A frame for a stock client. */
+export type ChatReply = Frames<typeof CHAT_REPLIES>;
+
+/** The chunk of `APPROVAL_RESPONSE`. */
+export type ApprovalResponse = { type: 'tool-approval-response' } & z.infer<typeof APPROVAL_RESPONSE.fields>;

@@ -1,0 +1,298 @@
+import {
+  type ChatReply,
+  type ChatRequest,
+  ERRORS,
+  type ErrorCode,
+  ProtocolError,
+  readChatFrame,
+  readChatFrameValue,
+  toProtocolError,
+} from '../../protocol/index.ts';
+import type { HeldBytes } from '../access/limits.ts';
+import type { Clock } from '../clock.ts';
+import type { FramedRequest } from '../http/http.ts';
+import type { Reply } from '../http/reply.ts';
+import type { ChatSocketOptions } from '../http/route.ts';
+import type { LargeJson } from '../large-json.ts';
+import type { Logger } from '../logger.ts';
+import { ChatResponse } from './chat-response.ts';
+import { FrameMeter, Intake, type WholeFrame } from './incoming.ts';
+import type { AcceptedSocket, Socket, SocketLimits } from './socket.ts';
+import { SocketLife } from './socket-connection.ts';
+
+/** Responses that one socket may carry at a time. */
+const MAX_RESPONSES = 64;
+const TOO_MANY = 'Too many responses are open on this connection. Wait until one ends.';
+
+/** What a frame asks of the HTTP routes. */
+export type Asked = Pick<FramedRequest, 'method' | 'path' | 'search' | 'body'>;
+
+/** What a connection needs. */
+export interface ChatConnectionContext {
+  id: string;
+  socket: Socket;
+  clock: Clock;
+  logger: Logger;
+  limits: SocketLimits;
+  large: LargeJson;
+  /** Counts the bytes of frames until they are handled. */
+  held: HeldBytes;
+  /** How long a frame may take to arrive. */
+  arrivalMs: number;
+  onAbort: ChatSocketOptions['onAbort'];
+  /** Answers a request as the HTTP routes do, here or at the owner of its session. */
+  ask: (asked: Asked) => Promise<Reply>;
+  /** The requests to a chat that its owner has not answered yet, over any socket of the user at this node. */
+  sends: Pick<PendingSends, 'add' | 'settled'>;
+  onEnd: (connection: ChatConnection) => void;
+}
+
+/** A request of this connection until its response ends. */
+interface OpenRequest {
+  chat: string;
+  response: ChatResponse;
+  /** Settles when the request was answered: its response began, or it was refused. */
+  answered: Promise<unknown>;
+}
+
+/**
+ * One socket of the AI SDK's own `WebSocketChatTransport`. It carries the responses of any number of chats. Each frame becomes a request of the HTTP routes,
+ * and each response is theirs: the connection decides nothing about a conversation.
+ */
+export class ChatConnection implements AcceptedSocket {
+  readonly id: string;
+  private readonly context: ChatConnectionContext;
+  private readonly intake: Intake;
+  private readonly meter: FrameMeter;
+  private readonly life: SocketLife;
+  private readonly open = new Map<string, OpenRequest>();
+  /** What a pong confirms, by the data of its ping. */
+  private readonly unconfirmed = new Map<string, { chat: string; last: string }>();
+  private pings = 0;
+  private sent = 0;
+  private isOpen = true;
+
+  constructor(context: ChatConnectionContext) {
+    const { socket, clock, limits } = context;
+    this.id = context.id;
+    this.context = context;
+    const end = (error: ProtocolError) => this.end(error.code, error.message);
+    this.intake = new Intake({
+      held: context.held,
+      arrivalMs: context.arrivalMs,
+      clock,
+      large: context.large,
+      take: (frame) => this.take(frame),
+      refuse: end,
+    });
+    // A client of `ai` would wait for ever for the answer to a dropped frame.
+    const onFlood = () => this.end('flooded', 'Too many frames.');
+    this.meter = new FrameMeter({ limits, clock, refuse: onFlood, onFlood });
+    this.life = new SocketLife({
+      clock,
+      limits,
+      ping: () => socket.ping(),
+      onEnd: (why) => this.end('idle', why),
+    });
+    const { life } = this;
+    const isSent = () => this.sent;
+    life.begin({
+      get last() {
+        return isSent();
+      },
+    });
+  }
+
+  arrived(piece: number): void {
+    if (this.isOpen) this.intake.arrived(piece);
+  }
+
+  receive(data: Uint8Array, isBinary: boolean): void {
+    if (!this.isOpen) return;
+    this.life.noteFrame();
+    this.intake.receive(data, isBinary);
+  }
+
+  ping(data: Uint8Array): void {
+    if (!this.isOpen || !this.meter.allows()) return;
+    this.life.noteAlive();
+    if (!this.isBehind) this.context.socket.pong(data);
+  }
+
+  /** Notes a pong. It comes after everything that was sent before its ping, so the client has the response that ended there. */
+  pong(data?: Uint8Array): void {
+    if (!this.isOpen || !this.meter.allows()) return;
+    this.life.noteAlive();
+    const name = data ? Buffer.from(data).toString() : '';
+    const confirmed = this.unconfirmed.get(name);
+    this.unconfirmed.delete(name);
+    if (!confirmed) return;
+    const { chat, last } = confirmed;
+    // A response that stays unconfirmed is only replayed once more than needed.
+    this.context
+      .ask({ method: 'POST', path: `/stream/${encodeURIComponent(chat)}/received`, body: { last } })
+      .catch(() => undefined);
+  }
+
+  /** The socket is closed. Turns continue, and the client can resume their responses. */
+  closed(): void {
+    this.intake.close();
+    this.leave();
+  }
+
+  /** Closes the socket. The protocol of the AI SDK has no frame for the reason. */
+  end(code: ErrorCode, message: string): void {
+    if (!this.isOpen) return;
+    const meaning = ERRORS[code];
+    this.context.socket.close('close' in meaning ? meaning.close : 1008, message.slice(0, 120));
+    this.leave();
+  }
+
+  private leave(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.life.end();
+    this.intake.stopWaiting();
+    for (const { response } of this.open.values()) response.close();
+    this.open.clear();
+    this.context.onEnd(this);
+  }
+
+  private get isBehind(): boolean {
+    return this.context.socket.bufferedAmount > this.context.limits.maxBufferedBytes;
+  }
+
+  private take(frame: WholeFrame): Promise<unknown> | undefined {
+    if (!this.isOpen || !this.meter.allows()) return;
+    if (frame.kind === 'binary') {
+      this.end('invalid_frame', 'This socket takes no binary frames.');
+      return;
+    }
+    try {
+      const read = frame.kind === 'text' ? readChatFrame(frame.text) : readChatFrameValue(frame.value);
+      return this.request(read);
+    } catch (thrown) {
+      const error = toProtocolError(thrown);
+      if (error.requestId === undefined) this.end(error.code, error.message);
+      else this.refuse(error.requestId, error);
+      return;
+    }
+  }
+
+  /** Carries out a frame. Resolves when its request was answered, so that its bytes are counted until then. */
+  private request(frame: ChatRequest): Promise<unknown> | undefined {
+    const { requestId } = frame;
+    if (frame.type === 'abort') return this.abort(requestId);
+    const { id: chat } = frame;
+    if (this.open.has(requestId)) return;
+    if (this.open.size >= MAX_RESPONSES) throw new ProtocolError('busy', TOO_MANY, { requestId });
+    const { ask, clock, sends } = this.context;
+    const path = `/stream/${encodeURIComponent(chat)}/stream`;
+    const response = new ChatResponse({
+      requestId,
+      clock,
+      send: (text) => this.write(text),
+      isBehind: () => this.isBehind,
+      resume: (last) => ask({ method: 'GET', path, search: `last=${encodeURIComponent(last)}` }),
+    });
+    const answered =
+      frame.type === 'send'
+        ? sends.add(chat, ask({ method: 'POST', path: '/stream', body: postOf(frame) }))
+        : // The client resumes a response whose request may still be on its way.
+          sends.settled(chat).then(() => ask({ method: 'GET', path, search: 'replay=1' }));
+    this.open.set(requestId, { chat, response, answered });
+    const done = answered.then((reply) => this.relay(frame, reply, response));
+    done.catch((thrown: unknown) => this.refuse(requestId, toProtocolError(thrown), thrown));
+    return answered.catch(() => undefined);
+  }
+
+  private async relay(
+    { type, requestId, ...frame }: ChatRequest,
+    reply: Reply,
+    response: ChatResponse,
+  ): Promise<void> {
+    const open = this.open.get(requestId);
+    if (open?.response !== response || !('id' in frame)) return response.close();
+    if (reply.status === 204) {
+      this.open.delete(requestId);
+      return this.send({ type: 'no-active', requestId });
+    }
+    if (type === 'resume') this.send({ type: 'start', requestId });
+    const end = await response.relay(reply);
+    if (this.open.get(requestId) !== open) return;
+    this.open.delete(requestId);
+    // The client gets a network error, after which it can resume; an error frame would be final.
+    if (end === 'lost') return this.end('moved', 'The conversation moved. Reconnect and resume.');
+    this.send({ type: 'end', requestId });
+    const name = String(++this.pings);
+    this.unconfirmed.set(name, { chat: open.chat, last: response.lastId });
+    this.context.socket.ping(Buffer.from(name));
+  }
+
+  /** The client reads a response no more. Its turn is stopped, once it is sure to have begun. */
+  private async abort(requestId: string): Promise<void> {
+    const open = this.open.get(requestId);
+    if (!open) return;
+    this.open.delete(requestId);
+    open.response.close();
+    const { ask, onAbort, logger } = this.context;
+    if (onAbort === 'leave') return;
+    const reply = await open.answered.catch(() => null);
+    if (!reply) return;
+    await ask({ method: 'POST', path: `/sessions/${encodeURIComponent(open.chat)}/stop` }).catch(
+      (error: unknown) =>
+        logger.warn('a response was not stopped', { session: open.chat, error: String(error) }),
+    );
+  }
+
+  private refuse(requestId: string, error: ProtocolError, thrown: unknown = error): void {
+    this.open.delete(requestId);
+    if (error.code === 'internal' && !(thrown instanceof ProtocolError))
+      this.context.logger.error('a frame failed', { connection: this.id, error: String(thrown) });
+    this.send({ type: 'error', requestId, errorText: error.message });
+  }
+
+  private send(frame: ChatReply): void {
+    this.write(JSON.stringify(frame));
+  }
+
+  private write(text: string): void {
+    if (!this.isOpen) return;
+    this.sent++;
+    this.context.socket.send(text);
+  }
+}
+
+/** The post that a `send` frame stands for. Only the last message is read, so only that one is passed on to another node. */
+function postOf({
+  id,
+  messages,
+  trigger,
+  messageId,
+  requestId,
+}: Extract<ChatRequest, { type: 'send' }>): Record<string, unknown> {
+  return { id, messages: messages.slice(-1), trigger, messageId, requestId, stock: true };
+}
+
+/** The requests to each chat that were not answered yet: a client that lost its socket must not be told meanwhile that there is nothing to resume. */
+export class PendingSends {
+  private readonly pending = new Map<string, Set<Promise<unknown>>>();
+
+  /** Adds a request to a chat until it is answered. */
+  add<T>(chat: string, answered: Promise<T>): Promise<T> {
+    const all = this.pending.get(chat) ?? new Set();
+    this.pending.set(chat, all);
+    all.add(answered);
+    const remove = () => {
+      all.delete(answered);
+      if (all.size === 0 && this.pending.get(chat) === all) this.pending.delete(chat);
+    };
+    answered.then(remove, remove);
+    return answered;
+  }
+
+  /** Resolves when the requests so far were answered. */
+  async settled(chat: string): Promise<void> {
+    await Promise.allSettled(this.pending.get(chat) ?? []);
+  }
+}

@@ -1,0 +1,137 @@
+import { Readable } from 'node:stream';
+import { BlockDecoder, type Chunk, ProtocolError } from '../../protocol/index.ts';
+import type { Clock } from '../clock.ts';
+import { type Reply, ResponseReader } from '../http/reply.ts';
+
+/** How long a response waits before it asks again for the owner of its session, and how often it asks. */
+const RETRY_MS = 500;
+const RETRIES = 10;
+/** How often it looks whether a slow client has read. */
+const BEHIND_MS = 20;
+/** Chunks of our own that tell a client of `ai` nothing: the request is answered by its frames. */
+const PRIVATE: ReadonlySet<string> = new Set(['data-accepted', 'data-session']);
+
+/** What a response needs. */
+export interface ChatResponseContext {
+  requestId: string;
+  clock: Clock;
+  /** Sends a frame. */
+  send: (frame: string) => void;
+  /** Whether so many bytes wait for the network that nothing more is written. */
+  isBehind: () => boolean;
+  /** Asks for the rest of the response after a chunk, wherever its session is now. */
+  resume: (last: string) => Promise<Reply>;
+}
+
+/** How the relay of a response ended. `lost`: it cannot be continued exactly, so the client has to reconnect and resume. */
+export type ChatEnd = 'complete' | 'lost' | 'closed';
+
+/**
+ * One response on its way to a stock client: the blocks of an SSE reply, as numbered frames. When the owner of the session changes or dies, the response
+ * continues with the next owner, and the client does not notice.
+ */
+export class ChatResponse {
+  private readonly context: ChatResponseContext;
+  private readonly prefix: string;
+  private sequence = 0;
+  /** The id of the last chunk that was sent, or of the one before the first. */
+  private last = '';
+  private hasFinished = false;
+  private body: Reply['body'] = null;
+  private isClosed = false;
+
+  constructor(context: ChatResponseContext) {
+    this.context = context;
+    this.prefix = `{"type":"chunk","requestId":${JSON.stringify(context.requestId)},"sequence":`;
+  }
+
+  /** The id of the last chunk that the client was sent. */
+  get lastId(): string {
+    return this.last;
+  }
+
+  /** Sends the chunks of a reply. Resolves when the response is complete, lost or closed. */
+  async relay(first: Reply): Promise<ChatEnd> {
+    for (let reply: Reply | null = first; reply; reply = await this.next()) {
+      const place = reply.headers['x-duologue-last'] ?? '';
+      // The next owner does not have the log: it would begin the message again.
+      if (reply !== first && reply.status === 200 && place !== this.last) break;
+      this.last ||= place;
+      // Nothing but the end of the response is left.
+      if (reply.status === 204) return this.hasFinished ? 'complete' : 'lost';
+      if (await this.read(reply.body)) return 'complete';
+      if (this.isClosed) return 'closed';
+    }
+    this.close();
+    return 'lost';
+  }
+
+  /** The client does not read any more. */
+  close(): void {
+    this.isClosed = true;
+    const { body } = this;
+    if (body instanceof ResponseReader) body.close();
+    if (body instanceof Readable) body.destroy();
+  }
+
+  /** The rest of the response from the session's owner; null when it cannot be found. */
+  private async next(): Promise<Reply | null> {
+    const { resume, clock } = this.context;
+    if (this.last === '') return null;
+    for (let tries = 0; tries < RETRIES && !this.isClosed; tries++) {
+      try {
+        return await resume(this.last);
+      } catch (error) {
+        if (!(error instanceof ProtocolError) || error.code !== 'moved') throw error;
+      }
+      await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
+    }
+    return null;
+  }
+
+  /** Sends what a body holds; true when the response is complete, false when the body ended before. */
+  private async read(body: Reply['body']): Promise<boolean> {
+    const { clock, isBehind } = this.context;
+    this.body = body;
+    const decoder = new BlockDecoder();
+    for await (const text of textsOf(body)) {
+      for (const { id, data } of decoder.push(text)) {
+        if (data === '[DONE]') return true;
+        this.write(data);
+        if (id !== undefined) this.last = id;
+      }
+      while (!this.isClosed && isBehind())
+        await new Promise<void>((resolve) => clock.after(BEHIND_MS, resolve));
+      if (this.isClosed) return false;
+    }
+    return false;
+  }
+
+  private write(data: string): void {
+    // Most chunks are text: they are passed on as they are.
+    if (!data.startsWith('{"type":"text-delta"') && !this.isForClient(JSON.parse(data) as Chunk)) return;
+    this.context.send(`${this.prefix}${this.sequence++},"chunk":${data}}`);
+  }
+
+  private isForClient(chunk: Chunk): boolean {
+    this.hasFinished = chunk.type === 'finish';
+    // The response continues with the next owner of the session.
+    if (chunk.type === 'data-error' && chunk.data.code === 'moved') return false;
+    return !PRIVATE.has(chunk.type);
+  }
+}
+
+/** The text of a body, piece by piece. A body of another node may break off: then it ends. */
+async function* textsOf(body: Reply['body']): AsyncGenerator<string> {
+  if (typeof body === 'string') yield body;
+  if (body instanceof ResponseReader) {
+    for (let text = await body.next(); text !== null; text = await body.next()) yield text;
+  }
+  if (!(body instanceof Readable)) return;
+  const utf8 = new TextDecoder();
+  try {
+    for await (const piece of body) yield utf8.decode(piece as Uint8Array, { stream: true });
+  } catch {
+    // The node died. What it sent is complete up to the last block.
+  }
+}
