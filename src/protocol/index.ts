@@ -4,7 +4,6 @@
  * input or output, reads a clock or keeps state between two calls, except objects that the caller makes (a decoder, a fold, a
  * grammar). A change here is a change of PROTOCOL.md, whose tables a test writes from the declarations.
  */
-export * from './chat-frames.ts';
 export * from './chunks.ts';
 export {
   BINARY,
@@ -43,8 +42,7 @@ export {
   type WaitingCall,
   waitingFor,
 } from './tool-call.ts';
-export * from './unfold.ts';
-export type { ApprovalResponse, ChatReply, ChatRequest } from './wire/chat-frames.ts';
+export { unfold } from './unfold.ts';
 export { CHUNK_TYPES } from './wire/chunks.ts';
 export { isForWatchers, TRANSIENT_DATA } from './wire/data.ts';
 export { type FrameData, type ServerFrame, TRIGGERS } from './wire/frames.ts';

@@ -5,4 +5,4 @@ import { breakTheLine, type Choice } from './support/drops.ts';
 const some: Choice = (places) =>
   places.filter((_, index) => [0, Math.floor(places.length / 2), places.length - 1].includes(index));
 
-describe('a line that breaks once, early, in the middle or late', () => breakTheLine(some));
+describe('[W6] [W8] a line that breaks once, early, in the middle or late', () => breakTheLine(some));

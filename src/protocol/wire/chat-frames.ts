@@ -76,7 +76,7 @@ export const CHAT_REPLIES = {
 };
 
 /** A decision on an approval request, as `ai` 7 reads it. The server sends it in replays (W8). */
-export const APPROVAL_RESPONSE = entry({
+const APPROVAL_RESPONSE = entry({
   about: 'The user decided on an approval request that was sent before in the same response.',
   fields: z.object({ approvalId: id, approved: z.boolean(), reason: z.string().optional() }),
   example: { approvalId: 'approval-1', approved: true },

@@ -1,4 +1,5 @@
-import { type Chunk, formatChunkId, type Message, unfoldDecided } from '../../protocol/index.ts';
+import { type Chunk, formatChunkId, type Message } from '../../protocol/index.ts';
+import { unfoldDecided } from '../../protocol/unfold.ts';
 import type { Listeners } from '../clients/listeners.ts';
 import type { Requests } from '../clients/requests.ts';
 import type { Engine } from '../engine.ts';

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import {
-  type ApprovalResponse,
   type Chunk,
   DONE,
   encodeBlock,
@@ -9,6 +8,7 @@ import {
   KEEP_ALIVE,
   type ProtocolError,
 } from '../../protocol/index.ts';
+import type { ApprovalResponse } from '../../protocol/wire/chat-frames.ts';
 import { presented } from '../files.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
 import { NOT_HERE } from '../nodes/forward.ts';

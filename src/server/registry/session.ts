@@ -1,7 +1,6 @@
 import type { Blob } from '@google/genai';
 import type {
   Answer,
-  ApprovalResponse,
   Chunk,
   Detection,
   ErrorCode,
@@ -12,6 +11,7 @@ import type {
   ProtocolError,
   SessionInfo,
 } from '../../protocol/index.ts';
+import type { ApprovalResponse } from '../../protocol/wire/chat-frames.ts';
 import type { Identity } from '../access/sign-in.ts';
 import type { AdmittedPart } from '../files.ts';
 import type { ShownLog } from '../log/log.ts';

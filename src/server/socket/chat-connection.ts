@@ -1,13 +1,6 @@
-import {
-  type ChatReply,
-  type ChatRequest,
-  ERRORS,
-  type ErrorCode,
-  ProtocolError,
-  readChatFrame,
-  readChatFrameValue,
-  toProtocolError,
-} from '../../protocol/index.ts';
+import { readChatFrame, readChatFrameValue } from '../../protocol/chat-frames.ts';
+import { ERRORS, type ErrorCode, ProtocolError, toProtocolError } from '../../protocol/index.ts';
+import type { ChatReply, ChatRequest } from '../../protocol/wire/chat-frames.ts';
 import type { HeldBytes } from '../access/limits.ts';
 import type { Clock } from '../clock.ts';
 import type { FramedRequest } from '../http/http.ts';
