@@ -76,7 +76,7 @@ interface Definition<P extends Parameters, O> {
   /** Whether the user is asked before each call. A function that throws means: ask. */
   needsApproval?: boolean | ((args: Args<P>, context: Context) => Maybe<boolean>);
   /**
-   * How long an approval request of this tool waits, in milliseconds from when it is shown; null is for ever. It replaces the option `approvalTimeoutMs` of
+   * How long an approval request of this tool waits, in milliseconds from when it is shown; null means no limit. It replaces the option `approvalTimeoutMs` of
    * the server, over SSE and over BIDI.
    */
   approvalTimeoutMs?: number | null;
@@ -166,7 +166,7 @@ export class DuologueTool<
     return this.definition.needsApproval !== undefined && this.definition.needsApproval !== false;
   }
 
-  /** How long an approval request of the tool waits; null is for ever, and undefined is as long as the server says. */
+  /** How long an approval request of the tool waits; null means no limit, and undefined is as long as the server says. */
   get approvalTimeoutMs(): number | null | undefined {
     return this.definition.approvalTimeoutMs;
   }

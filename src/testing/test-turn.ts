@@ -25,7 +25,7 @@ export interface TestApproval {
   toolCallId: string;
   toolName: string;
   input: unknown;
-  /** When it expires, in milliseconds since 1970; null when it waits for ever. */
+  /** When it expires, in milliseconds since 1970; null when it waits without limit. */
   expiresAt: number | null;
 }
 

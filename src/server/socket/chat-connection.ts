@@ -78,7 +78,7 @@ export class ChatConnection implements AcceptedSocket {
       take: (frame) => this.take(frame),
       refuse: end,
     });
-    // A client of `ai` would wait for ever for the answer to a dropped frame.
+    // A client of `ai` would wait without limit for the answer to a dropped frame.
     const onFlood = () => this.end('flooded', 'Too many frames.');
     this.meter = new FrameMeter({ limits, clock, refuse: onFlood, onFlood });
     this.life = new SocketLife({
@@ -234,14 +234,14 @@ export class ChatConnection implements AcceptedSocket {
     if (!reply) return;
     await ask({ method: 'POST', path: `/sessions/${encodeURIComponent(open.chat)}/stop` }).catch(
       (error: unknown) =>
-        logger.warn('a response was not stopped', { session: open.chat, error: String(error) }),
+        logger.warn('a response was not stopped: it runs until its turn ends', { session: open.chat, error: String(error) }),
     );
   }
 
   private refuse(requestId: string, error: ProtocolError, thrown: unknown = error): void {
     this.open.delete(requestId);
     if (error.code === 'internal' && !(thrown instanceof ProtocolError))
-      this.context.logger.error('a frame failed', { connection: this.id, error: String(thrown) });
+      this.context.logger.error('a frame failed: its client got an error frame; the error is a fault of the server', { connection: this.id, error: String(thrown) });
     this.send({ type: 'error', requestId, errorText: error.message });
   }
 
@@ -267,7 +267,7 @@ function postOf({
   return { id, messages: messages.slice(-1), trigger, messageId, requestId, stock: true };
 }
 
-/** The requests to each chat that were not answered yet: a client that lost its socket must not be told meanwhile that there is nothing to resume. */
+/** The requests to each chat that were not answered yet: a client that lost its socket must not get `no-active` meanwhile. */
 export class PendingSends {
   private readonly pending = new Map<string, Set<Promise<unknown>>>();
 

@@ -66,7 +66,7 @@ export class ChatResponse {
     return 'lost';
   }
 
-  /** The client does not read any more. */
+  /** The client has stopped reading. */
   close(): void {
     this.isClosed = true;
     const { body } = this;

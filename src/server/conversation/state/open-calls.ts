@@ -26,7 +26,7 @@ interface CallFacts {
 
 /** A call that has no outcome yet. Its state changes only by the transitions of `call-states.ts`. */
 export class OpenCall {
-  /** How long the approval request waits, when the tool says so; null is for ever. */
+  /** How long the approval request waits, when the tool says so; null means no limit. */
   readonly approvalTimeoutMs: number | null | undefined;
   private stored: CallRecord;
   private current: CallState;
