@@ -11,12 +11,16 @@ import {
   isBaseToolset,
   isLlmAgent,
   isRoutedAgent,
+  isWorkflow,
+  type ToolNode,
+  Workflow,
 } from '@google/adk';
+import { type AgentRoot, agentsIn, isToolNode, nodesIn } from './agents.ts';
 import { type ApprovalOverride, mayWait } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
 /** The agents that are used as tools in a tree, each with the names of the agents that lead to it. */
-export function agentsUsedAsTools(root: BaseAgent): { agent: BaseAgent; path: string[] }[] {
+export function agentsUsedAsTools(root: AgentRoot): { agent: BaseAgent; path: string[] }[] {
   const found = new Map<BaseAgent, string[]>();
   const walk = (agent: BaseAgent, path: string[]): void => {
     for (const sub of agent.subAgents) walk(sub, [...path, sub.name]);
@@ -28,12 +32,13 @@ export function agentsUsedAsTools(root: BaseAgent): { agent: BaseAgent; path: st
       walk(inner, [...path, inner.name]);
     }
   };
-  walk(root, [root.name]);
+  if (isWorkflow(root)) for (const agent of agentsIn(root)) walk(agent, [root.name, agent.name]);
+  else walk(root, [root.name]);
   return [...found].map(([agent, path]) => ({ agent, path }));
 }
 
 /** The names of all agents that are used as tools in a tree: ADK keeps a session of its own for each, by that name. */
-export function agentToolNames(root: BaseAgent): Set<string> {
+export function agentToolNames(root: AgentRoot): Set<string> {
   return new Set(agentsUsedAsTools(root).map(({ agent }) => agent.name));
 }
 
@@ -48,9 +53,10 @@ export interface KnownTools {
 const OF_ADK = ['transfer_to_agent', 'set_model_response', 'finish_task', 'exit_loop'];
 
 /** Reads the tools of a tree; throws when an agent has two tools of one name, of which ADK would call only the last. */
-export function knownTools(root: BaseAgent): KnownTools {
+export function knownTools(root: AgentRoot): KnownTools {
   const names = new Set(OF_ADK);
   const open = new Set<string>();
+  if (isWorkflow(root) && !root.graph) open.add(root.name);
   for (const agent of agentsIn(root)) {
     if (!isLlmAgent(agent)) {
       if (agent.subAgents.length === 0 && !isRoutedAgent(agent)) open.add(agent.name);
@@ -105,11 +111,6 @@ function distanceOf(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-function* agentsIn(root: BaseAgent): Generator<BaseAgent> {
-  yield root;
-  for (const agent of root.subAgents) yield* agentsIn(agent);
-}
-
 /** Throws when something in a tree of agents was made by another copy of ADK: its tools would bypass the gates, or never run. */
 export function checkCopy(root: unknown): void {
   const seen = new Set<unknown>();
@@ -117,7 +118,16 @@ export function checkCopy(root: unknown): void {
   for (let agent = waiting.pop(); agent !== undefined; agent = waiting.pop()) {
     if (seen.has(agent)) continue;
     seen.add(agent);
-    if (!isBaseAgent(agent as never)) throw new TypeError('"agent" must be an agent of @google/adk.');
+    if (isWorkflow(agent)) {
+      if (!(agent instanceof Workflow)) throw foreign(`The workflow ${nameOf(agent)}`);
+      for (const node of nodesIn(agent)) {
+        if (isBaseAgent(node as never)) waiting.push(node);
+        if (isToolNode(node)) checkToolNode(node, agent.name);
+      }
+      continue;
+    }
+    if (!isBaseAgent(agent as never))
+      throw new TypeError('"agent" must be an agent, a Workflow or an App of @google/adk.');
     if (!(agent instanceof BaseAgent)) throw foreign(`The agent ${nameOf(agent)}`);
     waiting.push(...agent.subAgents);
     if (!isLlmAgent(agent)) continue;
@@ -133,6 +143,15 @@ export function checkCopy(root: unknown): void {
       if (isAgentTool(tool)) waiting.push((tool as unknown as { agent: unknown }).agent);
     }
   }
+}
+
+/** Refuses a tool that is itself a node and may wait: ADK would run it, or drop its question, without asking the user. */
+function checkToolNode({ tool }: ToolNode, workflow: string): void {
+  if (!((tool as unknown) instanceof BaseTool)) throw foreign(`The tool ${nameOf(tool)}`);
+  if (!mayWait(tool)) return;
+  throw new Error(
+    `The tool "${tool.name}" is a node of the workflow "${workflow}", where it cannot wait for a user or a browser. Give it to an agent that is a node instead.`,
+  );
 }
 
 function nameOf(thing: unknown): string {
@@ -184,9 +203,10 @@ const PLUGIN_GAPS = [
  * The option `driver` decides first, and a model that can only be used live is used live: the warning then names what ADK ignores.
  */
 export function chooseDriver(
-  root: BaseAgent,
+  root: AgentRoot,
   { plugins, asked, isLiveOnly, hears }: DriverFacts,
 ): DriverChoice {
+  if (isWorkflow(root)) return driverOfWorkflow(root.name, asked, isLiveOnly);
   const driver = asked ?? (isLiveTree(root) ? 'live' : 'turn');
   const gaps = driver === 'live' ? liveGaps(root, plugins) : [];
   if (gaps.length === 0) return { driver, warning: null };
@@ -198,6 +218,18 @@ export function chooseDriver(
   }
   const warning = `Over a WebSocket the agent "${root.name}" is driven turn by turn and hears no sound, since ADK ignores in live runs: ${list}. The option driver: "live" runs it live without them.`;
   return { driver: 'turn', warning: hears ? warning : null };
+}
+
+/** ADK cannot run a workflow live: it is driven turn by turn, and refused where that is impossible. */
+function driverOfWorkflow(name: string, asked: Driver | undefined, isLiveOnly: boolean): DriverChoice {
+  const why =
+    asked === 'live'
+      ? 'Leave the option driver: "live" out.'
+      : isLiveOnly
+        ? 'One of its models can only be used live: give that agent another model.'
+        : null;
+  if (why !== null) throw new Error(`ADK cannot run the workflow "${name}" live. ${why}`);
+  return { driver: 'turn', warning: null };
 }
 
 /** What a live run of a tree would ignore, in words: `beforeModelCallback of the agent "teller"`. */
@@ -252,22 +284,21 @@ export function cannotWait(tool: string, asks: boolean, workflow: BaseAgent): st
 }
 
 /** A warning for each tool of a tree that is inside a workflow and may wait, so that the operator knows before a call is refused. */
-export function waitsInWorkflows(root: BaseAgent, override: ApprovalOverride): string[] {
-  const workflow = workflowAround(root);
-  const tools = workflow && isLlmAgent(root) ? root.tools.filter(isBaseTool) : [];
-  return [
-    ...tools
+export function waitsInWorkflows(root: AgentRoot, override: ApprovalOverride): string[] {
+  return [...agentsIn(root)].flatMap((agent) => {
+    const workflow = workflowAround(agent);
+    const tools = workflow && isLlmAgent(agent) ? agent.tools.filter(isBaseTool) : [];
+    return tools
       .filter((tool) => mayWaitHere(tool, override))
       .map(
         ({ name }) =>
-          `Calls of ${name} by the agent "${root.name}" are refused where they would wait: nothing can inside the workflow "${workflow?.name}".`,
-      ),
-    ...root.subAgents.flatMap((agent) => waitsInWorkflows(agent, override)),
-  ];
+          `Calls of ${name} by the agent "${agent.name}" are refused where they would wait: nothing can inside the workflow "${workflow?.name}".`,
+      );
+  });
 }
 
 /** Warnings about the tools inside agents that are used as tools which may wait: their calls fail. */
-export function waitsInAgentTools(root: BaseAgent, override: ApprovalOverride): string[] {
+export function waitsInAgentTools(root: AgentRoot, override: ApprovalOverride): string[] {
   const inside = (agent: BaseAgent, path: string): string[] => [
     ...(isLlmAgent(agent) ? agent.tools.filter(isBaseTool) : [])
       .filter((tool) => mayWaitHere(tool, override))

@@ -9,6 +9,7 @@ import {
   type LlmAgent,
   type PluginManager,
 } from '@google/adk';
+import { type AgentRoot, agentsIn } from './agents.ts';
 import { DuologueTool } from './tools.ts';
 
 /** Marks a gated tool. A call of it may wait for a user or the browser: its function has then returned to ADK without a response. */
@@ -56,15 +57,12 @@ export function guardPluginCallbacks(manager: PluginManager): void {
  * Whether something of the application looks at an output of the browser before it counts: after-tool callbacks of its agents, plugins, of which each may have
  * one, or the output schema of a tool. A toolset may bring such a tool.
  */
-export function looksAtOutputs(root: BaseAgent, plugins: readonly unknown[]): boolean {
+export function looksAtOutputs(root: AgentRoot, plugins: readonly unknown[]): boolean {
   const looks = (agent: BaseAgent): boolean =>
-    (isLlmAgent(agent) &&
-      (agent.canonicalAfterToolCallbacks.length > 0 ||
-        agent.tools.some((tool) =>
-          tool instanceof DuologueTool ? tool.checksOutput : isBaseToolset(tool),
-        ))) ||
-    agent.subAgents.some(looks);
-  return plugins.length > 0 || looks(root);
+    isLlmAgent(agent) &&
+    (agent.canonicalAfterToolCallbacks.length > 0 ||
+      agent.tools.some((tool) => (tool instanceof DuologueTool ? tool.checksOutput : isBaseToolset(tool))));
+  return plugins.length > 0 || [...agentsIn(root)].some(looks);
 }
 
 /** Whether the application has before-tool callbacks for the calls of an agent. They may change the arguments of a call. */

@@ -7,6 +7,7 @@ import {
   type Event,
   type EventActions,
   InvocationContext,
+  isBaseAgent,
   isFunctionTool,
   isLlmAgent,
   type PluginManager,
@@ -14,17 +15,20 @@ import {
   type Session,
   ToolConfirmation,
 } from '@google/adk';
+import { type AgentRoot, findAgent } from './agents.ts';
 import { type AnsweredCall, runAfterTool } from './callbacks.ts';
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
 import { runDecided } from './run.ts';
+import { servicesFor, type ToolServices } from './services.ts';
 import { checkState, DuologueTool, type ServerTools, toJsonOutput, toJsonResponse } from './tools.ts';
 
 /** What is needed to find the tool of a recorded call. */
 export interface DeferredPlace {
-  rootAgent: BaseAgent;
+  rootAgent: AgentRoot;
   sessionService: BaseSessionService;
   pluginManager: PluginManager;
+  services: ToolServices;
   session: Session;
   agent: string;
   invocationId: string;
@@ -149,17 +153,21 @@ export async function findTool(place: DeferredPlace, name: string): Promise<Base
 }
 
 function agentOf({ rootAgent, agent }: DeferredPlace): BaseAgent {
-  return rootAgent.findAgent(agent) ?? rootAgent;
+  const found = findAgent(rootAgent, agent);
+  if (found) return found;
+  if (isBaseAgent(rootAgent)) return rootAgent;
+  throw new Error(`The workflow "${rootAgent.name}" has no agent named "${agent}".`);
 }
 
 function contextOf(place: DeferredPlace, abortSignal?: AbortSignal): InvocationContext {
-  const { invocationId, session, sessionService, pluginManager } = place;
+  const { invocationId, session, sessionService, pluginManager, services } = place;
   return new InvocationContext({
     invocationId,
     agent: agentOf(place),
     session: { ...session, state: { ...session.state } },
     sessionService,
     pluginManager,
+    ...servicesFor(services, session),
     ...(abortSignal ? { abortSignal } : {}),
   });
 }

@@ -9,6 +9,7 @@ export {
   waitsInAgentTools,
   waitsInWorkflows,
 } from './agent-tree.ts';
+export { type AgentRoot, findAgent, rootOf } from './agents.ts';
 export { guardPluginCallbacks, looksAtOutputs } from './callbacks.ts';
 export {
   answerDeferred,

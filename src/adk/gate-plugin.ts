@@ -1,4 +1,5 @@
 import {
+  type BaseNode,
   BasePlugin,
   type BaseTool,
   Context,
@@ -6,6 +7,8 @@ import {
   getFunctionCalls,
   getFunctionResponses,
   type InvocationContext,
+  type LlmAgent,
+  type NodeContext,
   type PluginManager,
 } from '@google/adk';
 import { ARGUMENTS_UNREADABLE, type Chunk, stateConflict, type ToolFacts } from '../protocol/index.ts';
@@ -13,6 +16,13 @@ import { hasBeforeToolCallbacks } from './callbacks.ts';
 import { isUnreadable } from './history.ts';
 import { type ApprovalOverride, type Decision, decide, mayWait, type Run, refuse } from './run.ts';
 import { DuologueTool, toJsonResponse } from './tools.ts';
+import {
+  isLlmNode,
+  markFinished,
+  pauseAsNode,
+  prepareWorkflow,
+  refuseRequestInput,
+} from './workflow-runs.ts';
 
 /** Identifies the session a run belongs to. */
 export interface RunKey {
@@ -48,12 +58,25 @@ export class ActiveRun implements RunView {
   private readonly outputs = new Map<string, unknown>();
   private readonly writers = new Set<string>();
   markBegun: () => void = () => undefined;
+  /** Resolve the promises of `whenStored`, by the ids of their events. */
+  private readonly storing = new Map<string, () => void>();
 
   constructor(run: Run) {
     this.run = run;
     this.begun = new Promise((resolve) => {
       this.markBegun = resolve;
     });
+  }
+
+  /** Resolves when an event of the run is stored, or could not be. */
+  whenStored(eventId: string): Promise<void> {
+    return new Promise((resolve) => this.storing.set(eventId, resolve));
+  }
+
+  /** An event of the run is stored, or could not be. */
+  stored(eventId: string): void {
+    this.storing.get(eventId)?.();
+    this.storing.delete(eventId);
   }
 
   /** Stores the decision about a call. */
@@ -113,6 +136,16 @@ const GATE = 'duologue';
 
 const NOTHING: Promise<undefined> = Promise.resolve(undefined);
 
+/** What the plugin must know of the agents of a server. */
+export interface GatedAgents {
+  /** Prepares an agent that a workflow made while it ran, so that its calls pass the gates. */
+  prepare(agent: LlmAgent): void;
+  /** Whether the server finds an agent of that name when a call is answered, in another process as well. */
+  has(agentName: string): boolean;
+}
+
+const ALL_KNOWN: GatedAgents = { prepare: () => undefined, has: () => true };
+
 interface EventParams {
   invocationContext: InvocationContext;
   event: Event;
@@ -122,10 +155,12 @@ interface EventParams {
 export class GatePlugin extends BasePlugin {
   private readonly active = new Map<string, ActiveRun>();
   readonly override: ApprovalOverride;
+  readonly agents: GatedAgents;
 
-  constructor(override?: ApprovalOverride) {
+  constructor(override?: ApprovalOverride, agents: GatedAgents = ALL_KNOWN) {
     super(GATE);
     this.override = override;
+    this.agents = agents;
   }
 
   begin(key: RunKey, run: Run): RunView {
@@ -150,7 +185,28 @@ export class GatePlugin extends BasePlugin {
   }: {
     invocationContext: InvocationContext;
   }): Promise<undefined> {
+    // ADK names no agent where the root is a workflow.
+    if (!invocationContext.agent) prepareWorkflow(invocationContext);
     this.activeIn(invocationContext)?.markBegun();
+  }
+
+  override async beforeNodeCallback({ node }: { node: BaseNode }): Promise<undefined> {
+    if (!isLlmNode(node)) return;
+    this.agents.prepare(node);
+    pauseAsNode(node, (context) => this.activeIn(context));
+  }
+
+  override async afterNodeCallback(params: {
+    node: BaseNode;
+    nodeContext: NodeContext;
+    output: unknown;
+  }): Promise<undefined> {
+    markFinished(params.node, params.nodeContext, params.output);
+  }
+
+  /** An event of ADK's own loop is stored, or could not be. */
+  stored(key: RunKey, { id }: Event): void {
+    this.active.get(keyOf(key))?.stored(id);
   }
 
   /** ADK calls every plugin for every token, so this allocates nothing. */
@@ -167,6 +223,7 @@ export class GatePlugin extends BasePlugin {
     const spoken = spokenContent(event);
     if (spoken) return { ...event, content: spoken };
     if (!event.content) return undefined;
+    refuseRequestInput(event);
     this.checkResponses(event, invocationContext);
     if (getFunctionCalls(event).length === 0) return undefined;
     const active = this.activeIn(invocationContext);

@@ -1,5 +1,4 @@
 import {
-  type BaseAgent,
   BaseLlmRequestProcessor,
   BaseTool,
   CONTENT_REQUEST_PROCESSOR,
@@ -10,12 +9,12 @@ import {
   type EventActions,
   type InvocationContext,
   isLlmAgent,
-  type LlmAgent,
   type LlmRequest,
   ToolConfirmation,
 } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
 import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
+import { type AgentRoot, agentsIn } from './agents.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
 import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
@@ -33,26 +32,22 @@ import {
 import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
 
 /** Puts gates before the tools of every LLM agent of a tree, and of every agent that is used as a tool there. A second call changes nothing. */
-export function instrument(root: BaseAgent): void {
+export function instrument(root: AgentRoot): void {
   for (const { agent } of agentsUsedAsTools(root)) instrumentTree(agent);
   instrumentTree(root);
 }
 
 /**
- * Prepares an agent and its sub-agents. An agent that is used as a tool is prepared the same way: its sessions are in the same store, and it may be a sub-
+ * Prepares the agents of a tree. An agent that is used as a tool is prepared the same way: its sessions are in the same store, and it may be a sub-
  * agent too.
  */
-function instrumentTree(root: BaseAgent): void {
-  const agents: unknown[] = [root];
-  for (let agent = agents.pop(); agent !== undefined; agent = agents.pop()) {
-    const { subAgents } = agent as { subAgents?: unknown[] };
-    agents.push(...(subAgents ?? []));
-    if (!isLlmAgent(agent as never)) continue;
-    const llmAgent = agent as LlmAgent;
-    guardAgentCallbacks(llmAgent);
-    const { requestProcessors } = llmAgent;
+function instrumentTree(root: AgentRoot): void {
+  for (const agent of agentsIn(root)) {
+    if (!isLlmAgent(agent)) continue;
+    guardAgentCallbacks(agent);
+    const { requestProcessors } = agent;
     if (requestProcessors.some((processor) => processor instanceof GateBuilder)) continue;
-    llmAgent.requestProcessors = [
+    agent.requestProcessors = [
       ...requestProcessors.map((processor) =>
         processor === CONTENT_REQUEST_PROCESSOR ? new HistoryProcessor() : processor,
       ),
@@ -275,9 +270,16 @@ async function keepChanges(
 
 /** Refuses a call that could not be resumed, with a clear text, instead of asking the user in vain. */
 function checkMayWait(tool: string, { asks }: ToolFacts, { invocationContext }: Context): void {
-  const { agent, liveRequestQueue } = invocationContext;
+  const { agent, liveRequestQueue, nodeToolDepth } = invocationContext;
   const workflow = agent && !liveRequestQueue ? workflowAround(agent) : null;
   if (workflow) throw new Error(cannotWait(tool, asks, workflow));
+  const whom = asks ? 'an approval' : 'an answer from outside';
+  if (nodeToolDepth > 0)
+    throw new Error(`${tool} waits for ${whom}, which nothing can inside a workflow that is used as a tool.`);
+  if (agent && pluginIn(invocationContext)?.agents.has(agent.name) === false)
+    throw new Error(
+      `${tool} waits for ${whom}, which the agent "${agent.name}" cannot: the workflow made it while it ran, so no later process would find it.`,
+    );
 }
 
 /** Whether a tool asked for confirmation while it ran; removes that request, since the gate asks instead. */

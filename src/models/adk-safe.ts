@@ -1,5 +1,4 @@
 import {
-  type BaseAgent,
   BaseLlm,
   type BaseLlmConnection,
   Gemini,
@@ -9,6 +8,7 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
+import { type AgentRoot, agentsIn } from '../adk/agents.ts';
 import { takeLiveFastPath } from '../adk/fast-path.ts';
 import { isLiveModelName } from './gemini/families.ts';
 import { DuologueGemini } from './gemini/index.ts';
@@ -157,7 +157,7 @@ class PairModel extends BaseLlm {
 }
 
 /** Wraps the model of every LLM agent of a tree. Doing it twice changes nothing. */
-export function instrumentModels(root: BaseAgent, options?: AdkSafeOptions): void {
+export function instrumentModels(root: AgentRoot, options?: AdkSafeOptions): void {
   for (const agent of agentsIn(root)) {
     if (!isLlmAgent(agent) || !agent.model) continue;
     const { model } = agent;
@@ -166,9 +166,4 @@ export function instrumentModels(root: BaseAgent, options?: AdkSafeOptions): voi
       agent.model = new AdkSafeModel({ name: model, create: () => LLMRegistry.newLlm(model) }, options);
     }
   }
-}
-
-function* agentsIn(root: BaseAgent): Generator<BaseAgent> {
-  yield root;
-  for (const agent of root.subAgents) yield* agentsIn(agent);
 }

@@ -1,4 +1,5 @@
-import { type BaseAgent, type BaseLlm, isBaseLlm, isLlmAgent } from '@google/adk';
+import { type BaseLlm, isBaseLlm, isLlmAgent } from '@google/adk';
+import { type AgentRoot, agentsIn } from '../adk/agents.ts';
 import { AdkSafeModel } from './adk-safe.ts';
 
 /** What a model accepts and gives beside text. */
@@ -17,7 +18,7 @@ const NONE: ModelCapabilities = { audioIn: false, imageIn: false, audioOut: fals
  * The capabilities of an agent's model. A model may state them in a property `capabilities`; otherwise a live model has audio
  * in both directions, and every model accepts pictures.
  */
-export function capabilitiesOf(root: BaseAgent): ModelCapabilities {
+export function capabilitiesOf(root: AgentRoot): ModelCapabilities {
   try {
     const model = modelOf(root);
     if (!model) return NONE;
@@ -33,17 +34,14 @@ export function capabilitiesOf(root: BaseAgent): ModelCapabilities {
 }
 
 /** Whether a model of the tree can only be used live: driven turn by turn, its agent could not answer. */
-export function isLiveOnly(root: BaseAgent): boolean {
-  const isOwn = isLlmAgent(root) && root.model instanceof AdkSafeModel && root.model.liveOnly;
-  return isOwn || root.subAgents.some(isLiveOnly);
+export function isLiveOnly(root: AgentRoot): boolean {
+  return [...agentsIn(root)].some(
+    (agent) => isLlmAgent(agent) && agent.model instanceof AdkSafeModel && agent.model.liveOnly,
+  );
 }
 
-/** The model of the agent, or of the first agent below it that has one. */
-function modelOf(agent: BaseAgent): BaseLlm | null {
-  if (isLlmAgent(agent) && isBaseLlm(agent.model)) return agent.model;
-  for (const inner of agent.subAgents) {
-    const model = modelOf(inner);
-    if (model) return model;
-  }
+/** The model of the first agent of the tree that has one. */
+function modelOf(root: AgentRoot): BaseLlm | null {
+  for (const agent of agentsIn(root)) if (isLlmAgent(agent) && isBaseLlm(agent.model)) return agent.model;
   return null;
 }

@@ -1,11 +1,14 @@
-import { Runner } from '@google/adk';
+import { isApp, Runner } from '@google/adk';
 import {
+  type AgentRoot,
   checkCopy,
   chooseDriver,
+  findAgent,
   GatePlugin,
   guardPluginCallbacks,
   instrument,
   looksAtOutputs,
+  rootOf,
   waitsInAgentTools,
   waitsInWorkflows,
 } from '../adk/for-server.ts';
@@ -33,14 +36,25 @@ interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'new
 /** Creates what all sessions of a server share: the agent with its gates, ADK's runner on the store, and the options with their defaults. */
 export function createEngine(options: DuologueOptions, base: Base): Engine {
   const { clock, logger, store, shared, owners, logs, newId, budget } = base;
-  const { agent, appName = 'duologue', plugins = [] } = options;
+  const { agent: given, artifactService, memoryService, credentialService } = options;
+  const app = isApp(given) ? given : null;
+  const agent = rootOf(given);
+  const appName = options.appName ?? app?.name ?? 'duologue';
+  const plugins = [...(app?.plugins ?? []), ...(options.plugins ?? [])];
+  if (app?.resumabilityConfig?.isResumable === false)
+    throw new Error(
+      `The App "${app.name}" has isResumable: false, but calls wait for users here and are resumed.`,
+    );
   checkCopy(agent);
   checkTools(options, logger);
   const { toolsRequiringApproval } = options;
   for (const text of waitsInWorkflows(agent, toolsRequiringApproval)) logger.warn(text);
   for (const text of waitsInAgentTools(agent, toolsRequiringApproval)) logger.warn(text);
-  instrument(agent);
-  instrumentModels(agent, { retryPolicy: { ...options.retryPolicy, timer: clock } });
+  const prepare = (root: AgentRoot) => {
+    instrument(root);
+    instrumentModels(root, { retryPolicy: { ...options.retryPolicy, timer: clock } });
+  };
+  prepare(agent);
   const { driver, warning } = chooseDriver(agent, {
     plugins,
     asked: options.driver,
@@ -55,7 +69,10 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     maxSessionBytes: 512 * MB,
     ...options.history,
   };
-  const plugin = new GatePlugin(options.toolsRequiringApproval);
+  const plugin = new GatePlugin(toolsRequiringApproval, {
+    prepare,
+    has: (name) => findAgent(agent, name) !== undefined,
+  });
   const sessionService = new StoreSessionService(
     store,
     {
@@ -64,7 +81,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       history: { events: history.maxEvents, bytes: history.maxBytes },
       imageBytes: history.maxImageBytes,
     },
-    (session, event) => plugin.withdraw(session, event),
+    plugin,
     shared,
     {
       clock,
@@ -80,8 +97,11 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     sessionService,
     // First, so that no other plugin can bypass the gate of a call.
     plugins: [plugin, ...plugins],
-    // ADK resumes the agent that made a call when the call is answered; inside a workflow no call may wait.
+    // ADK resumes the agent that made a call when the call is answered.
     resumabilityConfig: { isResumable: true },
+    ...(artifactService ? { artifactService } : {}),
+    ...(memoryService ? { memoryService } : {}),
+    ...(credentialService ? { credentialService } : {}),
   });
   guardPluginCallbacks(runner.pluginManager);
   return {

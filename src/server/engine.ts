@@ -1,5 +1,5 @@
-import type { BaseAgent, RunConfig, Runner } from '@google/adk';
-import type { Driver, GatePlugin } from '../adk/for-server.ts';
+import type { RunConfig, Runner } from '@google/adk';
+import type { AgentRoot, Driver, GatePlugin } from '../adk/for-server.ts';
 import type { Limits, SessionCapabilities } from '../protocol/index.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
@@ -62,7 +62,7 @@ export interface Owners {
 /** What all sessions of a server share. */
 export interface Engine {
   appName: string;
-  rootAgent: BaseAgent;
+  rootAgent: AgentRoot;
   runner: Runner;
   plugin: GatePlugin;
   store: Store;

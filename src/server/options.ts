@@ -1,5 +1,21 @@
-import type { BaseAgent, BasePlugin, RunConfig } from '@google/adk';
-import { type ApprovalOverride, type Driver, knownTools, nearest, unknownTool } from '../adk/for-server.ts';
+import type {
+  App,
+  BaseArtifactService,
+  BaseCredentialService,
+  BaseMemoryService,
+  BasePlugin,
+  ResumabilityConfig,
+  RunConfig,
+} from '@google/adk';
+import {
+  type AgentRoot,
+  type ApprovalOverride,
+  type Driver,
+  knownTools,
+  nearest,
+  rootOf,
+  unknownTool,
+} from '../adk/for-server.ts';
 import type { RetryPolicy } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import type { AccessOptions } from './access/access.ts';
@@ -32,9 +48,9 @@ export interface HistoryOptions {
 
 /** The options of a server; everything but the agent has a default. */
 export interface DuologueOptions {
-  /** An ordinary ADK agent. */
-  agent: BaseAgent;
-  /** Name of the app that sessions are kept under. */
+  /** An agent of ADK, a `Workflow`, or an `App`, whose name, plugins and root are used. */
+  agent: AgentRoot | App;
+  /** Name of the app that sessions are kept under: the name of the `App`, or `duologue`, unless given. */
   appName?: string;
   /** The store of the sessions; in memory unless given. */
   store?: Store;
@@ -42,8 +58,16 @@ export interface DuologueOptions {
   node?: NodeOptions;
   /** What such processes share beside the store: with it a response continues when its process dies, and limits hold for all of them together. */
   hub?: Hub;
-  /** Plugins for ADK's runner. */
+  /** Plugins for ADK's runner, after those of the `App`. */
   plugins?: BasePlugin[];
+  /** ADK's service for artifacts, which tools save and load through their context. */
+  artifactService?: BaseArtifactService;
+  /** ADK's service for memory, which tools search through their context. */
+  memoryService?: BaseMemoryService;
+  /** ADK's service for credentials of tools. */
+  credentialService?: BaseCredentialService;
+  /** ADK's setting for resumption. Runs are always resumable here, since calls wait; `isResumable: false` is refused. */
+  resumabilityConfig?: ResumabilityConfig;
   /** Where the server is mounted, e.g. `/api/chat`. */
   basePath?: string;
   /** The key that every request must send. */
@@ -134,6 +158,12 @@ const texts = has(
 );
 const list = has(Array.isArray, 'a list');
 
+const service = (...methods: string[]): Check =>
+  has(
+    (value) => isObject(value) && methods.every((name) => typeof value[name] === 'function'),
+    `a service of ADK with the functions ${methods.join(' and ')}`,
+  );
+
 const oneOf = (...values: string[]): Check =>
   has((value) => values.includes(value as string), values.map((value) => JSON.stringify(value)).join(' or '));
 
@@ -177,12 +207,19 @@ function isFreePath(value: unknown): boolean {
 
 /** What each option must be. */
 const CHECKS: Record<keyof DuologueOptions, Check> = {
-  agent: has(isObject, 'an agent of @google/adk'),
+  agent: has(isObject, 'an agent, a Workflow or an App of @google/adk'),
   appName: text,
   store: object,
   node: fields<NodeOptions>({ address: text, leaseMs: count, drainMs: count }, ['address']),
   hub: object,
   plugins: list,
+  artifactService: service('saveArtifact', 'loadArtifact'),
+  memoryService: service('addSessionToMemory', 'searchMemory'),
+  credentialService: service('loadCredential', 'saveCredential'),
+  resumabilityConfig: has(
+    (value) => isObject(value) && value.isResumable !== false,
+    '{ isResumable: true }, since calls wait for users and are resumed',
+  ),
   basePath: text,
   apiKey: has((value) => typeof value === 'string' && value !== '', 'a string that is not empty'),
   origins: texts,
@@ -268,7 +305,7 @@ export function checkOptions(options: DuologueOptions): void {
  */
 export function checkTools(options: DuologueOptions, logger: Logger): void {
   const { agent, toolsRequiringApproval = [], concurrentTools = [] } = options;
-  const { names, open } = knownTools(agent);
+  const { names, open } = knownTools(rootOf(agent));
   const named = [
     ...toolsRequiringApproval.map((name) => ['toolsRequiringApproval', name] as const),
     ...concurrentTools.map((name) => ['concurrentTools', name] as const),

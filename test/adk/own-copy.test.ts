@@ -47,7 +47,9 @@ describe('an agent of another copy of ADK is refused, in words:', () => {
   });
 
   test('what is no agent at all is told apart', () => {
-    expect(() => createDuologue({ agent: {} as never })).toThrow('"agent" must be an agent of @google/adk.');
+    expect(() => createDuologue({ agent: {} as never })).toThrow(
+      '"agent" must be an agent, a Workflow or an App of @google/adk.',
+    );
   });
 
   test('one copy is fine', async () => {

@@ -102,7 +102,7 @@ describe('options of createDuologue', () => {
     ],
     [{ colour: 'red' }, 'createDuologue has no option "colour".'],
     [{ toString: 1 }, 'createDuologue has no option "toString".'],
-    [{ agent: 'teller' }, 'the option "agent" must be an agent of @google/adk.'],
+    [{ agent: 'teller' }, 'the option "agent" must be an agent, a Workflow or an App of @google/adk.'],
     [{ toolsRequiringApproval: 'pay' }, 'the option "toolsRequiringApproval" must be a list of strings.'],
     [
       { approvalTimeoutMs: -1 },

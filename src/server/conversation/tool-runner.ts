@@ -105,7 +105,8 @@ export async function toolOf(source: ToolSource, call: CallRecord): Promise<Base
 async function placeOf({ engine, history }: ToolSource, { agent, invocationId }: CallRecord) {
   const { rootAgent, sessionService, runner } = engine;
   const session = await history.loadForTools();
-  return { rootAgent, sessionService, pluginManager: runner.pluginManager, agent, invocationId, session };
+  const { pluginManager } = runner;
+  return { rootAgent, sessionService, pluginManager, services: runner, agent, invocationId, session };
 }
 
 /** An outcome as the store returns it; an output that cannot be written as JSON is a failure of the tool. */

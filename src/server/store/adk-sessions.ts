@@ -46,6 +46,14 @@ interface ServiceLimits extends CacheLimits {
   imageBytes?: number;
 }
 
+/** The loop of ADK whose events are stored. */
+export interface AgentLoop {
+  /** Corrects the responses in an event whose changes are not stored because of a conflict. */
+  withdraw(session: Session, event: Event): void;
+  /** An event is stored, or could not be. */
+  stored(session: Session, event: Event): void;
+}
+
 /** What a session was returned with. */
 interface Given {
   /** The state as the store had it, from which its changes are made. */
@@ -73,12 +81,11 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   readonly #given = new WeakMap<Event[], Given>();
   /** The fences of the sessions that are owned here, by their names. */
   readonly #fences = new Map<string, number>();
-  readonly #withdraw: (session: Session, event: Event) => void;
+  readonly #loop: AgentLoop;
   readonly #persistence: Omit<Persistence, 'isOver'>;
 
   /**
-   * `withdraw` gets the events of ADK's own loop whose changes are not stored because of a conflict, and corrects their responses. `shared`: the store, when
-   * other nodes write to it too. `persistence`: how events are written for which no request waits.
+   * `loop` learns what became of the events of ADK's own loop. `shared`: the store, when other nodes write to it too. `persistence`: how events are written for which no request waits.
    */
   constructor(
     store: Store,
@@ -87,7 +94,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
       characters: 256 * MB,
       history: { events: 2000, bytes: 4 * MB },
     },
-    withdraw: (session: Session, event: Event) => void = () => undefined,
+    loop: AgentLoop = { withdraw: () => undefined, stored: () => undefined },
     shared: SharedStore | null = null,
     persistence: Omit<Persistence, 'isOver'> = { clock: systemClock, onWait: () => undefined },
   ) {
@@ -96,7 +103,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     this.maxImageBytes = imageBytes;
     this.#store = store;
     this.#ready = new ReadySessions(store, limits, shared);
-    this.#withdraw = withdraw;
+    this.#loop = loop;
   }
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
@@ -190,8 +197,10 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     } catch (error) {
       if (!(error instanceof StateConflict)) throw error;
       await this.#restore(session, event);
-      this.#withdraw(session, event);
+      this.#loop.withdraw(session, event);
       await this.appendChange({ session, event });
+    } finally {
+      this.#loop.stored(session, event);
     }
     return event;
   }

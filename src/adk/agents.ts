@@ -1,0 +1,58 @@
+import {
+  type App,
+  type BaseAgent,
+  type BaseNode,
+  isApp,
+  isBaseAgent,
+  isWorkflow,
+  ParallelWorker,
+  type RunnableRoot,
+  type ToolNode,
+} from '@google/adk';
+
+/** The root of a conversation: an agent, or a workflow of ADK 2. */
+export type AgentRoot = RunnableRoot;
+
+/** The root that an option names: an `App` names its own. */
+export function rootOf(given: AgentRoot | App): AgentRoot {
+  return isApp(given) ? given.rootAgent : given;
+}
+
+/** The nodes of a workflow, those of workflows inside included, and those of agents that a parallel node runs. */
+export function* nodesIn(root: AgentRoot): Generator<BaseNode> {
+  if (!isWorkflow(root)) return;
+  for (const node of root.graph?.nodes ?? []) {
+    const inner = node instanceof ParallelWorker ? innerOf(node) : node;
+    yield inner;
+    if (isWorkflow(inner)) yield* nodesIn(inner);
+  }
+}
+
+/** The agents of a tree: the root, its sub-agents, and the agents that are nodes of workflows. Agents used as tools are not among them. */
+export function* agentsIn(root: AgentRoot): Generator<BaseAgent> {
+  const tops = isWorkflow(root) ? [...nodesIn(root)].filter(isAgentNode) : [root];
+  for (const agent of tops) {
+    yield agent;
+    for (const sub of agent.subAgents) yield* agentsIn(sub);
+  }
+}
+
+/** The agent of that name in a tree. */
+export function findAgent(root: AgentRoot, name: string): BaseAgent | undefined {
+  for (const agent of agentsIn(root)) if (agent.name === name) return agent;
+  return undefined;
+}
+
+/** Whether a node is a tool that runs without an agent. */
+export function isToolNode(node: BaseNode): node is ToolNode {
+  return 'tool' in node;
+}
+
+function isAgentNode(node: BaseNode): node is BaseAgent & BaseNode {
+  return isBaseAgent(node);
+}
+
+/** The node that a parallel node runs for each item. */
+function innerOf(worker: ParallelWorker): BaseNode {
+  return (worker as unknown as { inner: BaseNode }).inner;
+}

@@ -1,0 +1,35 @@
+import type { BaseArtifactService, Runner, Session, SessionArtifactService } from '@google/adk';
+
+/** The services of ADK's runner that tools reach through their context. */
+export type ToolServices = Pick<Runner, 'artifactService' | 'memoryService' | 'credentialService'>;
+
+/** The services as the context of a call in this session has them; ADK's runner makes the same for the calls of its own loop. */
+export function servicesFor(
+  { artifactService, memoryService, credentialService }: ToolServices,
+  session: Session,
+): {
+  artifactService?: SessionArtifactService;
+  memoryService?: NonNullable<ToolServices['memoryService']>;
+  credentialService?: NonNullable<ToolServices['credentialService']>;
+} {
+  return {
+    ...(artifactService ? { artifactService: artifactsOf(artifactService, session) } : {}),
+    ...(memoryService ? { memoryService } : {}),
+    ...(credentialService ? { credentialService } : {}),
+  };
+}
+
+/** The artifacts of one session. */
+function artifactsOf(service: BaseArtifactService, session: Session): SessionArtifactService {
+  const { appName, userId, id: sessionId } = session;
+  const key = { appName, userId, sessionId };
+  return {
+    saveArtifact: (request) => service.saveArtifact({ ...key, ...request }),
+    loadArtifact: (request) => service.loadArtifact({ ...key, ...request }),
+    listArtifactKeys: () => service.listArtifactKeys(key),
+    deleteArtifact: (filename) => service.deleteArtifact({ ...key, filename }),
+    listVersions: (filename) => service.listVersions({ ...key, filename }),
+    listArtifactVersions: (filename) => service.listArtifactVersions({ ...key, filename }),
+    getArtifactVersion: (request) => service.getArtifactVersion({ ...key, ...request }),
+  };
+}

@@ -1,0 +1,118 @@
+import type { Chunk } from '../../../src/protocol/index.ts';
+import type { DuologueOptions } from '../../../src/server/index.ts';
+import { harness, say } from '../../support/harness.ts';
+import { live } from '../../support/live.ts';
+import type { TestSocket } from '../../support/socket.ts';
+
+/** The two modes of a conversation. */
+export const MODES = ['SSE', 'BIDI'] as const;
+export type Mode = (typeof MODES)[number];
+
+/** A conversation in one of the modes. Every method returns the chunks that came since the one before. */
+export interface Talk {
+  say(text: string): Promise<Chunk[]>;
+  decide(request: Request, approved: boolean, extra?: Record<string, unknown>): Promise<Chunk[]>;
+  output(call: Call, output: unknown): Promise<Chunk[]>;
+}
+
+type Request = Extract<Chunk, { type: 'tool-approval-request' }>;
+type Call = Extract<Chunk, { type: 'tool-input-available' }>;
+
+/** Opens a conversation with the agent of the options. A part of it ends with the turn, or where everything open waits for the user or the browser. */
+export async function talk(mode: Mode, options: Partial<DuologueOptions>): Promise<Talk> {
+  return mode === 'SSE' ? posts(options) : sockets(options);
+}
+
+function posts(options: Partial<DuologueOptions>): Talk {
+  const { post } = harness([], [], options);
+  let messageId = '';
+  const send = async (body: object): Promise<Chunk[]> => {
+    const { chunks, status, json } = await post(body);
+    if (status !== 200) throw new Error(`${status}: ${JSON.stringify(json)}`);
+    for (const chunk of chunks) if (chunk.type === 'start') messageId = chunk.messageId ?? '';
+    return chunks;
+  };
+  const answer = (part: object) =>
+    send({ id: 'chat-1', messages: [{ id: messageId, role: 'assistant', parts: [part] }] });
+  return {
+    say: (text) => send(say(text)),
+    decide: ({ toolCallId, approvalId: id }, approved, extra = {}) =>
+      answer({
+        type: 'tool-any',
+        toolCallId,
+        state: 'approval-responded',
+        approval: { id, approved, ...extra },
+      }),
+    output: ({ toolCallId, toolName, input }, output) =>
+      answer({ type: `tool-${toolName}`, toolCallId, state: 'output-available', input, output }),
+  };
+}
+
+async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
+  const socket = await (await live([], [], { approvalTimeoutMs: null, ...options })).connect(
+    '?session=chat-1',
+  );
+  let read = 0;
+  const rest = async (): Promise<Chunk[]> => {
+    await socket.until(() => isAtRest(socket, read), 'the end of the turn, or a pause');
+    const since = socket.received.slice(read);
+    read = socket.received.length;
+    return since.flatMap((one) => (one.kind === 'chunk' && !isTransient(one.chunk) ? [one.chunk] : []));
+  };
+  return {
+    say(text) {
+      socket.say(text);
+      return rest();
+    },
+    decide({ toolCallId }, approved, { reason, ...extra } = {}) {
+      const status = approved ? 'approved' : 'rejected';
+      socket.send('tool_result', { toolCallId, status, ...(reason ? { reason } : {}), ...extra });
+      return rest();
+    },
+    output({ toolCallId, toolName }, result) {
+      socket.send('tool_result', { toolCallId, toolName, result });
+      return rest();
+    },
+  };
+}
+
+function isTransient(chunk: Chunk): boolean {
+  return 'transient' in chunk && chunk.transient === true;
+}
+
+/** Whether the turn ended, or calls wait for the user or the browser, among what was received from a place on. */
+function isAtRest({ received }: TestSocket, from: number): boolean {
+  const since = received.slice(from);
+  if (since.some(({ kind }) => kind === 'done')) return true;
+  const chunks = since.flatMap((one) => (one.kind === 'chunk' ? [one.chunk] : []));
+  const asked = chunks.findLast(({ type }) => type === 'finish-step' || type === 'tool-approval-request');
+  if (asked?.type === 'finish-step') return true;
+  const handed = chunks.findLast(
+    (chunk): chunk is Call =>
+      chunk.type === 'tool-input-available' &&
+      chunk.toolMetadata?.runsOn === 'client' &&
+      !chunk.toolMetadata.asks,
+  );
+  return (
+    handed !== undefined &&
+    !chunks.some((chunk) => 'toolCallId' in chunk && chunk.toolCallId === handed.toolCallId && isEnd(chunk))
+  );
+}
+
+function isEnd({ type }: Chunk): boolean {
+  return type.startsWith('tool-output-');
+}
+
+/** The texts of chunks, in one. */
+export function textOf(chunks: readonly Chunk[]): string {
+  return chunks.map((chunk) => (chunk.type === 'text-delta' ? chunk.delta : '')).join('');
+}
+
+/** The chunk of a type; throws when there is not exactly one. */
+export function the<T extends Chunk['type']>(chunks: readonly Chunk[], type: T): Extract<Chunk, { type: T }> {
+  const found = chunks.filter((chunk): chunk is Extract<Chunk, { type: T }> => chunk.type === type);
+  const [one] = found;
+  if (!one || found.length > 1)
+    throw new Error(`${found.length} chunks of ${type} in: ${chunks.map((chunk) => chunk.type).join(' ')}`);
+  return one;
+}
