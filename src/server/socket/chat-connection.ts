@@ -234,14 +234,20 @@ export class ChatConnection implements AcceptedSocket {
     if (!reply) return;
     await ask({ method: 'POST', path: `/sessions/${encodeURIComponent(open.chat)}/stop` }).catch(
       (error: unknown) =>
-        logger.warn('a response was not stopped: it runs until its turn ends', { session: open.chat, error: String(error) }),
+        logger.warn('a response was not stopped: it runs until its turn ends', {
+          session: open.chat,
+          error: String(error),
+        }),
     );
   }
 
   private refuse(requestId: string, error: ProtocolError, thrown: unknown = error): void {
     this.open.delete(requestId);
     if (error.code === 'internal' && !(thrown instanceof ProtocolError))
-      this.context.logger.error('a frame failed: its client got an error frame; the error is a fault of the server', { connection: this.id, error: String(thrown) });
+      this.context.logger.error(
+        'a frame failed: its client got an error frame; the error is a fault of the server',
+        { connection: this.id, error: String(thrown) },
+      );
     this.send({ type: 'error', requestId, errorText: error.message });
   }
 
