@@ -40,6 +40,7 @@ const requests = (id: string): [string, string, string, object?][] => [
   ['GET /sessions/:id/events, from the 700th', 'GET', `/sessions/${id}/events?from=700`],
   ['GET /sessions/:id/files/:file', 'GET', `/sessions/${id}/files/none`],
   ['GET /stream/:id/stream', 'GET', `/stream/${id}/stream`],
+  ['POST /stream/:id/received', 'POST', `/stream/${id}/received`, { last: 'gone:1' }],
   ['PATCH /sessions/:id', 'PATCH', `/sessions/${id}`, { title: 'A title' }],
   ['POST /stream', 'POST', '/stream', { id, messages: says('hi') }],
   ['POST /stream, forged answers', 'POST', '/stream', { id, messages: answers }],
