@@ -1,5 +1,38 @@
-import { ERRORS } from '../../src/protocol/index.ts';
+import {
+  APPROVAL_TIMED_OUT,
+  ARGUMENTS_UNREADABLE,
+  CANCELLED,
+  CONFIRMATION_TOOL,
+  denialText,
+  ERRORS,
+  INTERRUPTED,
+  OUTCOME_UNKNOWN,
+  outputTimedOut,
+  SIGNED_OUT,
+  SUPERSEDED,
+  stateConflict,
+  toolTimedOut,
+} from '../../src/protocol/index.ts';
 import type { ErrorText, Messages } from './find-messages.ts';
+
+/** Texts that are part of the protocol, each with the rule that fixes it. Programs may compare them, so they never change. */
+export const FROZEN: readonly { text: string; rule: string }[] = [
+  { text: denialText(), rule: 'T4' },
+  { text: denialText('<reason>'), rule: 'T4' },
+  ...[
+    APPROVAL_TIMED_OUT,
+    outputTimedOut('<tool>'),
+    SUPERSEDED,
+    INTERRUPTED,
+    CANCELLED,
+    OUTCOME_UNKNOWN,
+    SIGNED_OUT,
+    stateConflict('<tool>'),
+    toolTimedOut('<tool>'),
+    ARGUMENTS_UNREADABLE,
+  ].map((text) => ({ text, rule: 'T5' })),
+  { text: CONFIRMATION_TOOL, rule: 'T21' },
+];
 
 /** The page `docs/messages.md`: each text once, with the files that it comes from. */
 export function pageOf({ logs, protocol, calls, thrown }: Messages): string {
@@ -29,6 +62,15 @@ export function pageOf({ logs, protocol, calls, thrown }: Messages): string {
     table(
       ['code', 'retryable', 'text', 'source'],
       rowsOf(protocol, (code) => [shownCode(code), retryable(code)]),
+    ),
+    '',
+    '## Frozen texts',
+    '',
+    'These texts are part of the protocol: programs, recorded conversations (`fixtures/frontend`) and other implementations compare them. They never change. Every other text on this page may change.',
+    '',
+    table(
+      ['text', 'rule'],
+      FROZEN.map(({ text, rule }) => [`\`${text}\``, rule]),
     ),
     '',
     '## Texts of failed tool calls',
