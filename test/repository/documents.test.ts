@@ -129,6 +129,31 @@ describe('documents', () => {
     expect(listed.sort()).toEqual(pages.sort());
   });
 
+  test('the symptoms of docs/troubleshooting.md are texts that the package writes', () => {
+    // A value in a text is `{name}` in one list, and `…` or an example in the other.
+    const known = (read('docs/messages.md') + read('PROTOCOL.md')).replace(
+      /\{[^{}]*\}|<[a-z]+>|0\.0\.0\.0/g,
+      '…',
+    );
+    const symptoms = [...read('docs/troubleshooting.md').matchAll(/^\| (.*?) \|/gm)].flatMap(
+      ([, cell = '']) =>
+        [...cell.matchAll(/`([^`]* [^`]*)`/g)].flatMap(([, text = '']) =>
+          text
+            .replace('0.0.0.0', '…')
+            .split('…')
+            .map((piece) => piece.replace(/^[ "]+|[ "]+$/g, '')),
+        ),
+    );
+    expect(symptoms.length).toBeGreaterThan(20);
+    expect(symptoms.filter((piece) => !known.includes(piece))).toEqual([]);
+  });
+
+  test('the table of changed names is the same in the changelog and in docs/upgrading.md', () => {
+    const tableIn = (path: string) => /^\| before \| now \|\n(?:\|.*\n)+/m.exec(read(path))?.[0];
+    expect(tableIn('docs/upgrading.md')).toContain('`withSpeech`');
+    expect(tableIn('CHANGELOG.md')).toBe(tableIn('docs/upgrading.md'));
+  });
+
   test('every decision page is in the index, and every page of the index is there', () => {
     const pages = documents.filter((path) => /^docs\/decisions\/\d{4}-[a-z0-9-]+\.md$/.test(path));
     const listed = [...read('docs/decisions/README.md').matchAll(/\]\((\d{4}-[a-z0-9-]+\.md)\)/g)].map(

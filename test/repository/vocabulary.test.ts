@@ -56,6 +56,11 @@ const EXCEPTIONS: { path: RegExp; text: RegExp; why: string }[] = [
     why: 'words that the embedded model looks for in what users write',
   },
   {
+    path: /^docs\/upgrading\.md$/,
+    text: /nobody/,
+    why: 'the table of changed names has the old ones',
+  },
+  {
     path: /^demo\//,
     text: /someone/,
     why: 'plain English in a sentence for users, such as "Pay someone"',
@@ -77,13 +82,9 @@ const PENDING = new Set([
   'README.md',
   'SECURITY.md',
   'docs/auto-submit.md',
-  'docs/behind-a-proxy.md',
   'docs/performance.md',
-  'docs/servers.md',
   'docs/several-nodes.md',
   'docs/sound-in-the-browser.md',
-  'docs/voice.md',
-  'docs/write-a-store.md',
   'demo/web/src/i18n/en.ts',
 ]);
 
@@ -196,7 +197,10 @@ describe('the vocabulary', () => {
   });
 
   test('has no exception that nothing needs', () => {
-    const texts = ['src', 'demo'].flatMap(sourcesUnder).map((path) => ({ path, text: read(path) }));
+    const files = [...['src', 'demo'].flatMap(sourcesUnder), ...repositoryFiles()];
+    const texts = [...new Set(files)]
+      .filter((path) => /\.(?:tsx?|md)$/.test(path))
+      .map((path) => ({ path, text: read(path) }));
     const isNeeded = ({ path, text }: (typeof EXCEPTIONS)[number]) =>
       texts.some(
         (one) => path.test(one.path) && new RegExp(text.source.replace(/[$^]/g, '\\b')).test(one.text),
