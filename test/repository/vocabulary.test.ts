@@ -81,10 +81,6 @@ const PENDING = new Set([
   'CONTRIBUTING.md',
   'README.md',
   'SECURITY.md',
-  'docs/auto-submit.md',
-  'docs/performance.md',
-  'docs/several-nodes.md',
-  'docs/sound-in-the-browser.md',
   'demo/web/src/i18n/en.ts',
 ]);
 
