@@ -8,12 +8,14 @@ const here = stage();
 const modes = ['sse', 'bidi'] as const;
 
 /** A person, and how the agent counts for them: to three, and further when the server goes on. */
-async function listener(mode: 'sse' | 'bidi'): Promise<{ person: Person; count: () => Promise<void> }> {
+async function listener(
+  mode: 'sse' | 'bidi',
+): Promise<{ person: Person; count: (to?: number) => Promise<void> }> {
   const relay = await new Relay(here.server.url).start();
   here.after(() => relay.dispose());
   const person = new Person(await here.open({ mode, url: relay.url }));
-  const count = async () => {
-    await haltAt(here, relay, '"4 "', () => person.say('Count to 500'));
+  const count = async (to = 500) => {
+    await haltAt(here, relay, '"4 "', () => person.say(`Count to ${to}`));
     await person.answers.last().getByText(/\b3\b/).waitFor();
   };
   return { person, count };
@@ -47,13 +49,9 @@ describe('what is written while the agent speaks', () => {
   });
 
   it('waits, and can be changed, moved and taken back while it does', async () => {
-    const relay = await new Relay(here.server.url).start();
-    here.after(() => relay.dispose());
-    const person = new Person(await here.open({ url: relay.url }));
+    const { person, count } = await listener('sse');
     const { page } = person;
-    const isHeld = relay.hold('"type":"finish"');
-    await person.say('Count to 60');
-    await isHeld;
+    await count(200);
     const waiting = page.getByRole('list', { name: 'Waiting to be sent' }).getByRole('listitem');
     for (const text of ['Play track 1', 'Hello', 'Play track 2', 'Thanks']) await person.say(text);
     await waiting.nth(3).getByRole('button', { name: 'Do not send' }).click();
@@ -64,10 +62,10 @@ describe('what is written while the agent speaks', () => {
     await expect
       .poll(async () => (await waiting.allInnerTexts()).map((text) => text.split('\n')[0]?.trim()))
       .toEqual(['Good morning', 'Play track 2', 'Hello']);
-    relay.release();
+    here.server.goOn();
     await expect
       .poll(() => person.own.allInnerTexts())
-      .toEqual(['Count to 60', 'Good morning', 'Play track 2', 'Hello']);
+      .toEqual(['Count to 200', 'Good morning', 'Play track 2', 'Hello']);
   });
 
   it('interrupts with Enter where the person wants that, and then waits with Ctrl and Enter', async () => {
