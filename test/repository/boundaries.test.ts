@@ -224,6 +224,17 @@ describe('source files', () => {
     ).toEqual([]);
   });
 
+  test('of the client and of the hooks keep private members as #private', () => {
+    const inWords = (text: string) =>
+      text.match(/^\s*(?:private|protected) .*$|\((?:private|protected) .*$/gm) ?? [];
+    expect(inWords('class A {\n  private readonly b = 1;\n  #c = 2;\n}')).toEqual([
+      '  private readonly b = 1;',
+    ]);
+    expect(['src/client', 'src/react'].flatMap(sourcesUnder).flatMap((file) => inWords(read(file)))).toEqual(
+      [],
+    );
+  });
+
   test('none has more than 450 lines, and few have fewer than 40', () => {
     const lengths = sources.map((file) => ({ file, lines: read(file).trimEnd().split('\n').length }));
     expect(lengths.filter(({ lines }) => lines > 450)).toEqual([]);
