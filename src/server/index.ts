@@ -19,6 +19,8 @@ export { createMemoryStore } from './store/memory/memory-store.ts';
 export type {
   AcceptedRequest,
   Acquired,
+  AllSessionsPage,
+  AllSessionsRequest,
   AuditEntry,
   AuditKind,
   AuditLine,
@@ -27,8 +29,10 @@ export type {
   CallMove,
   CallRecord,
   CallStatus,
+  DecidedBy,
   Decision,
   EventRequest,
+  FoundCall,
   HistoryLimits,
   ListedSession,
   ListRequest,
@@ -42,6 +46,7 @@ export type {
   SharedStore,
   Store,
   StoredSession,
+  UserSession,
   WaitingMessage,
 } from './store/store.ts';
 export { StaleFence, StateConflict, StoreError, StoreUnavailable } from './store/store.ts';

@@ -23,6 +23,7 @@ import type {
   AuditKind,
   CallRecord,
   CallStatus,
+  DecidedBy,
   OwnedKey,
   SessionKey,
   Store,
@@ -133,37 +134,41 @@ export class Approvals {
     this.refusals = refusals;
   }
 
-  /** Applies the decision of a user to the call it names, and records the request that brought it. */
+  /**
+   * Applies the decision of a user to the call it names, and records the request that brought it. `by`: the application decided in the name of a person, which
+   * the audit line records.
+   */
   async decide(
     answer: Extract<Answer, { kind: 'decision' }>,
     isShown: (call: CallRecord) => boolean,
     accepted?: AcceptedRequest,
+    by?: DecidedBy,
   ): Promise<Verdict> {
     const call = await this.find(answer);
-    if (!call || call.approvalId === null) return this.refuse(answer, null, 'no such approval');
+    const refuse = (call: CallRecord | null, why: string) => this.refuse(answer, call, why, by);
+    if (!call || call.approvalId === null) return refuse(null, 'no such approval');
     const wanted = answer.approved ? 'approved' : 'denied';
     const found = FOUND[call.status];
     if (found === 'used') return { kind: 'ignored' };
     // The same decision again: its sender did not learn that it counted.
     if (found === wanted) return { kind: 'counts', call, isRepeated: true };
-    if (found === 'expired') return this.refuse(answer, call, 'expired');
-    if (found !== 'undecided')
-      return { ...(await this.refuse(answer, call, `already ${found}`)), decided: call };
-    if (!isShown(call)) return this.refuse(answer, call, 'not asked yet');
+    if (found === 'expired') return refuse(call, 'expired');
+    if (found !== 'undecided') return { ...(await refuse(call, `already ${found}`)), decided: call };
+    if (!isShown(call)) return refuse(call, 'not asked yet');
     if (answer.approvalId !== undefined && !namesCall(answer, call)) {
-      return this.refuse(answer, call, 'belongs to another call');
+      return refuse(call, 'belongs to another call');
     }
     if (answer.input !== undefined && hashArgs(answer.input) !== call.argsHash) {
-      return this.refuse(answer, call, 'arguments differ from those that were asked about');
+      return refuse(call, 'arguments differ from those that were asked about');
     }
     if (call.expiresAt !== null && call.expiresAt <= this.clock.now()) {
       await this.expire(call);
-      return this.refuse(answer, call, 'expired');
+      return refuse(call, 'expired');
     }
     const decided = await this.store.decideCall(
       this.key,
       { id: call.id, to: wanted, reason: answer.reason ?? null },
-      lineFor(wanted, call, answer.reason ?? null),
+      lineFor(wanted, call, answer.reason ?? null, by),
       accepted,
     );
     return decided ? { kind: 'counts', call: decided, isRepeated: false } : { kind: 'ignored' };
@@ -222,9 +227,10 @@ export class Approvals {
     answer: Extract<Answer, { kind: 'decision' }>,
     call: CallRecord | null,
     why: string,
+    by?: DecidedBy,
   ): Promise<Extract<Verdict, { kind: 'refused' }>> {
     const line: AuditEntry = call
-      ? lineFor('refused', call, why)
+      ? lineFor('refused', call, why, by)
       : {
           kind: 'refused',
           approvalId: answer.approvalId?.slice(0, 256) ?? null,
@@ -233,6 +239,7 @@ export class Approvals {
           argsHash: null,
           args: null,
           reason: why,
+          ...(by && { by }),
         };
     await this.refusals.write(this.key, line);
     return { kind: 'refused', why };
@@ -244,7 +251,7 @@ function namesCall(answer: { toolCallId: string }, call: CallRecord): boolean {
   return answer.toolCallId === call.id || answer.toolCallId === call.approvalId;
 }
 
-function lineFor(kind: AuditKind, call: CallRecord, reason: string | null): AuditEntry {
+function lineFor(kind: AuditKind, call: CallRecord, reason: string | null, by?: DecidedBy): AuditEntry {
   return {
     kind,
     approvalId: call.approvalId,
@@ -253,6 +260,7 @@ function lineFor(kind: AuditKind, call: CallRecord, reason: string | null): Audi
     argsHash: call.argsHash,
     args: call.args,
     reason,
+    ...(by && { by }),
   };
 }
 

@@ -299,3 +299,25 @@ begin
   return true;
 end $$;
 `;
+
+/**
+ * For lists over all users, for decisions and outputs that name a call without its session, and for decisions that an application makes in the name of
+ * a person. Ids that clients and models make may be long, so indexes have their hash.
+ */
+export const SERVER_API = `
+create index on {schema}.sessions (hashtextextended(app, 0), updated_at desc, n);
+create index on {schema}.calls (hashtextextended(id, 0));
+create index on {schema}.calls (approval_id) where approval_id is not null;
+alter table {schema}.audit_lines add column decided_by text;
+
+create or replace function {schema}.add_line(p_name text, p_at bigint, p_line json, p_operation uuid) returns void
+language plpgsql as $$
+begin
+  insert into {schema}.audit_lines
+    (name, session_id, user_id, at, kind, approval_id, tool_call_id, tool_name, args_hash, args, reason, decided_by, operation)
+    select p_name, l.session_id, l.user_id, {schema}.clock_ms(p_at), l.kind, l.approval_id, l.tool_call_id, l.tool_name, l.args_hash,
+      case when exists (select from {schema}.sessions where name = p_name) then l.args end, l.reason, l.decided_by, p_operation
+    from json_populate_record(null::{schema}.audit_lines, p_line) l
+    on conflict (operation) do nothing;
+end $$;
+`;

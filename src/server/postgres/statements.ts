@@ -4,6 +4,14 @@ export function statementsIn(schema: string) {
     `${schema}.${table} t where t.session = (select n from ${schema}.sessions where name = $1)`;
   const members = (scope: string) =>
     `(select string_agg(to_json(key)::text || ':' || value, ',') from ${schema}.state where scope = ${scope})`;
+  const listed = `id, title, created_at, updated_at,
+        exists (
+          select from ${schema}.calls c where c.session = s.n and c.status = 'requested' and c.status <> 'settled'
+          and (c.expires_at is null or c.expires_at > ${schema}.clock_ms($2))
+        )::integer as is_waiting,
+        (select has_failed from ${schema}.messages m where m.session = s.n order by seq desc limit 1)::integer as has_failed`;
+  const anywhere = `select c.*, s.user_id as session_user, s.id as session_id
+      from ${schema}.calls c join ${schema}.sessions s on s.n = c.session`;
   return {
     find: `select id, title, created_at, updated_at from ${schema}.sessions where name = $1`,
     load: `with newest as (
@@ -39,16 +47,16 @@ export function statementsIn(schema: string) {
       from session`,
     shared: `select ${members('$2')} as user, ${members('$3')} as app
       from ${schema}.sessions where name = $1 and fence = $4`,
-    list: `select id, title, created_at, updated_at,
-        exists (
-          select from ${schema}.calls c where c.session = s.n and c.status = 'requested' and c.status <> 'settled'
-          and (c.expires_at is null or c.expires_at > ${schema}.clock_ms($2))
-        )::integer as is_waiting,
-        (select has_failed from ${schema}.messages m where m.session = s.n order by seq desc limit 1)::integer as has_failed
+    list: `select ${listed}
       from ${schema}.sessions s where owner = $1
         and updated_at <= $3 and (updated_at < $3 or id collate "C" > $4)
         and ($5::bigint is null or title is not null or exists (select from ${schema}.messages m where m.session = s.n))
       order by updated_at desc, id collate "C" limit $5::bigint`,
+    listAll: `select s.n, user_id as user, ${listed}
+      from ${schema}.sessions s where hashtextextended(app, 0) = hashtextextended($1, 0) and app = $1
+        and updated_at <= $3 and (updated_at < $3 or s.n > $4)
+        and (title is not null or exists (select from ${schema}.messages m where m.session = s.n))
+      order by updated_at desc, s.n limit $5::bigint`,
     bytes: `select (
         coalesce((select sum(octet_length(data)) from ${schema}.events where session = s.n), 0)
         + coalesce((select sum(octet_length(data)) from ${schema}.messages where session = s.n), 0)
@@ -81,6 +89,8 @@ export function statementsIn(schema: string) {
     openCalls: `select * from ${ofSession('calls')} and status <> 'settled' order by t.n`,
     callById: `select * from ${ofSession('calls')} and id = $2`,
     callByApproval: `select * from ${ofSession('calls')} and approval_id = $2`,
+    callsById: `${anywhere} where hashtextextended(c.id, 0) = hashtextextended($2, 0) and c.id = $2 and s.app = $1 limit 2`,
+    callsByApproval: `${anywhere} where c.approval_id = $2 and s.app = $1 limit 2`,
     auditPage: `with last as (
           select n, row_number() over newest as number, sum(size) over newest as size from (
             select n, coalesce(octet_length(args), 0) + coalesce(octet_length(reason), 0) as size from ${schema}.audit_lines
@@ -89,7 +99,7 @@ export function statementsIn(schema: string) {
         ),
         fitting as (select n from last where number = 1 or (number <= $3 and size <= $4))
       select n, (select count(*) from last) > (select count(*) from fitting) as has_older,
-        at, kind, session_id, user_id as user, approval_id, tool_call_id, tool_name, args_hash, args, reason
+        at, kind, session_id, user_id as user, approval_id, tool_call_id, tool_name, args_hash, args, reason, decided_by
       from ${schema}.audit_lines where n in (select n from fitting) order by n`,
     requests: `select request_id, message_id, parts from ${ofSession('requests')} order by seq`,
     living: `select name, address, now

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
+import { allSessionsPage, foundCallOf, placeOfCursor, type UserListedRow } from '../store/over-sessions.ts';
 import {
   type AuditRow,
   answeredCalls,
@@ -24,6 +25,8 @@ import {
 } from '../store/rules.ts';
 import type {
   AcceptedRequest,
+  AllSessionsPage,
+  AllSessionsRequest,
   AuditEntry,
   AuditPage,
   AuditPageRequest,
@@ -31,6 +34,7 @@ import type {
   CallRecord,
   Decision,
   EventRequest,
+  FoundCall,
   HistoryLimits,
   ListedSession,
   ListRequest,
@@ -59,6 +63,8 @@ import {
   seenIn,
   stateOf,
 } from './values.ts';
+
+type FoundRow = Parameters<typeof foundCallOf>[1];
 
 interface LoadedRow extends SessionRow {
   events: string | null;
@@ -139,6 +145,12 @@ export class PostgresStore implements SharedStore {
       page?.count ?? null,
     ];
     return (await this.#calls.read<ListedRow>('list', values)).map(listedOf);
+  }
+
+  async listAllSessions(app: string, { cursor, count }: AllSessionsRequest): Promise<AllSessionsPage> {
+    const { updatedAt, n } = placeOfCursor(cursor);
+    const values = [toText(app), this.#now(), updatedAt, n, count + 1];
+    return allSessionsPage(await this.#calls.read<UserListedRow>('listAll', values), count);
   }
 
   async sessionBytes(key: SessionKey): Promise<number> {
@@ -247,6 +259,14 @@ export class PostgresStore implements SharedStore {
         ? await this.#calls.read<CallRow>('callById', [nameIn(key), toText(id.id)])
         : await this.#calls.read<CallRow>('callByApproval', [nameIn(key), toText(id.approvalId)]);
     return row ? callOf(row) : null;
+  }
+
+  async findCalls(app: string, id: { approvalId: string } | { id: string }): Promise<FoundCall[]> {
+    const rows =
+      'id' in id
+        ? await this.#calls.read<FoundRow>('callsById', [toText(app), toText(id.id)])
+        : await this.#calls.read<FoundRow>('callsByApproval', [toText(app), toText(id.approvalId)]);
+    return rows.map((row) => foundCallOf(app, row));
   }
 
   async moveCall(

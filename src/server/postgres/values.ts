@@ -149,5 +149,6 @@ export function lineIn(key: SessionKey, line: AuditEntry): Record<string, unknow
     args_hash: orNull(line.argsHash, toText),
     args: orNull(line.args, (args) => toJson(args, 'The arguments')),
     reason: orNull(line.reason, toText),
+    decided_by: orNull(line.by ?? null, (by) => toText(JSON.stringify(by))),
   };
 }

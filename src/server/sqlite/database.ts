@@ -149,6 +149,15 @@ export const migrations: readonly Migration[] = [
   function sessionsByUse(db) {
     db.exec('create index sessions_by_use on sessions (app, user, updated_at desc, id)');
   },
+  function serverApi(db) {
+    // For lists over all users, and for decisions and outputs that name a call without its session.
+    db.exec(`
+      create index all_sessions_by_use on sessions (app, updated_at desc, n);
+      create index calls_by_id on calls (id);
+      create index calls_by_approval on calls (approval_id) where approval_id is not null;
+      alter table audit_lines add column decided_by text;
+    `);
+  },
 ];
 
 /** Brings the file to the newest version, each step in a transaction of its own; refuses a file of a newer version. */

@@ -1,4 +1,5 @@
 import type { Message } from '../../protocol/index.ts';
+import { foundCallOf } from '../store/over-sessions.ts';
 import {
   type AuditRow,
   auditLineOf,
@@ -20,6 +21,7 @@ import {
   type AuditPageRequest,
   type CallMove,
   type CallRecord,
+  type FoundCall,
   MAX_REQUESTS,
   type Page,
   type PageRequest,
@@ -154,6 +156,13 @@ export function callTable(db: Database) {
   );
   const byId = db.prepare<CallRow>('select * from calls where session = ? and id = ?');
   const byApproval = db.prepare<CallRow>('select * from calls where session = ? and approval_id = ?');
+  const anywhere = (column: 'id' | 'approval_id') =>
+    db.prepare<CallRow & { session_user: string; session_id: string }>(
+      `select calls.*, sessions.user as session_user, sessions.id as session_id
+       from calls join sessions on sessions.n = calls.session where calls.${column} = ? and app = ? limit 2`,
+    );
+  const anywhereById = anywhere('id');
+  const anywhereByApproval = anywhere('approval_id');
   const move = db.prepare('update calls set status = ? where session = ? and id = ? and status = ?');
   const setReason = db.prepare('update calls set reason = ? where session = ? and id = ?');
   const setExpiry = db.prepare('update calls set expires_at = ? where session = ? and id = ?');
@@ -167,6 +176,14 @@ export function callTable(db: Database) {
 
   return {
     find,
+    /** The calls with this id in all sessions of an app, at most two. */
+    findAnywhere(app: string, id: { approvalId: string } | { id: string }): FoundCall[] {
+      const rows =
+        'id' in id
+          ? anywhereById.all(toText(id.id), toText(app))
+          : anywhereByApproval.all(toText(id.approvalId), toText(app));
+      return rows.map((row) => foundCallOf(app, row));
+    },
     /** Throws when the call or its approval is already recorded. */
     add(session: number, call: CallRecord): void {
       const { id, approvalId } = call;
@@ -240,8 +257,8 @@ const PIECE = 2000;
 export function auditTable(db: Database) {
   const add = db.prepare(
     `insert into audit_lines (app, user, session_id, at, kind, approval_id, tool_call_id, tool_name, args_hash, args,
-       reason)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       reason, decided_by)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const before =
     'from audit_lines where app = ? and user = ? and session_id = ? and n < ? order by n desc limit ?';
@@ -271,6 +288,7 @@ export function auditTable(db: Database) {
         orNull(entry.argsHash, toText),
         orNull(entry.args, (args) => toJson(args, 'The arguments')),
         orNull(entry.reason, toText),
+        orNull(entry.by ?? null, (by) => toText(JSON.stringify(by))),
       );
     },
     page(key: SessionKey, { before = Number.MAX_SAFE_INTEGER, count, bytes }: AuditPageRequest): AuditPage {

@@ -1,3 +1,4 @@
+import { allSessionsPage, placeOfCursor, type UserListedRow } from '../store/over-sessions.ts';
 import {
   applyDelta,
   checkOwner,
@@ -15,7 +16,14 @@ import {
   toJson,
   toText,
 } from '../store/rules.ts';
-import type { ListedSession, ListRequest, OwnedKey, SessionKey } from '../store/store.ts';
+import type {
+  AllSessionsPage,
+  AllSessionsRequest,
+  ListedSession,
+  ListRequest,
+  OwnedKey,
+  SessionKey,
+} from '../store/store.ts';
 import type { Database } from './database.ts';
 
 /** The tables whose rows belong to one session and go with it: the key of a row beside its session, and how many rows one transaction removes. */
@@ -43,8 +51,7 @@ export function sessionTable(db: Database) {
   );
   const find = db.prepare<SessionRow>('select * from sessions where app = ? and user = ? and id = ?');
   const fenceOf = db.prepare<OwnedRow>('select n, fence from sessions where app = ? and user = ? and id = ?');
-  const ofUser = db.prepare<ListedRow>(
-    `select n, fence, id, title, '' as state, created_at, updated_at,
+  const listed = `n, fence, id, title, '' as state, created_at, updated_at,
        exists (
          select 1 from calls where calls.session = sessions.n and status = 'requested'
          and (expires_at is null or expires_at > ?)
@@ -52,11 +59,18 @@ export function sessionTable(db: Database) {
        (
          select coalesce(json_extract(data, '$.metadata.failed'), json_extract(data, '$.metadata.cutOff'))
          from messages where messages.session = sessions.n order by seq desc limit 1
-       ) as has_failed
-     from sessions where app = ? and user = ?
+       ) as has_failed`;
+  const isSaid = 'title is not null or exists (select 1 from messages where messages.session = sessions.n)';
+  const ofUser = db.prepare<ListedRow>(
+    `select ${listed} from sessions where app = ? and user = ?
        and updated_at <= ? and (updated_at < ? or id > ?)
-       and (? < 0 or title is not null or exists (select 1 from messages where messages.session = sessions.n))
+       and (? < 0 or ${isSaid})
      order by updated_at desc, id limit ?`,
+  );
+  const ofAll = db.prepare<UserListedRow>(
+    `select user, ${listed} from sessions where app = ?
+       and updated_at <= ? and (updated_at < ? or n > ?) and (${isSaid})
+     order by updated_at desc, n limit ?`,
   );
   // `octet_length` reads the length alone, not the content.
   const bytesOf = db.prepare<{ size: number }>(
@@ -115,6 +129,11 @@ export function sessionTable(db: Database) {
       const id = toText(page?.after?.id ?? '');
       const count = page?.count ?? -1;
       return ofUser.all(now, toText(app), toText(user), at, at, id, count, count).map(listedOf);
+    },
+    /** A page of the sessions of all users that have a title or a message, last used first. */
+    ofAll(app: string, now: number, { cursor, count }: AllSessionsRequest): AllSessionsPage {
+      const { updatedAt: at, n } = placeOfCursor(cursor);
+      return allSessionsPage(ofAll.all(now, toText(app), at, at, n, count + 1), count);
     },
     bytesOf(key: SessionKey): number {
       return bytesOf.first(...keyText(key))?.size ?? 0;

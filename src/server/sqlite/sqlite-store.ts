@@ -18,6 +18,8 @@ import {
 } from '../store/rules.ts';
 import {
   type AcceptedRequest,
+  type AllSessionsPage,
+  type AllSessionsRequest,
   type AuditEntry,
   type AuditPage,
   type AuditPageRequest,
@@ -25,6 +27,7 @@ import {
   type CallRecord,
   type Decision,
   type EventRequest,
+  type FoundCall,
   type HistoryLimits,
   type ListedSession,
   type ListRequest,
@@ -121,6 +124,10 @@ export class SqliteStore implements Store {
 
   async listSessions(app: string, user: string, page?: ListRequest): Promise<ListedSession[]> {
     return this.#transactions.read(({ sessions }) => sessions.ofUser(app, user, this.#now(), page));
+  }
+
+  async listAllSessions(app: string, page: AllSessionsRequest): Promise<AllSessionsPage> {
+    return this.#transactions.read(({ sessions }) => sessions.ofAll(app, this.#now(), page));
   }
 
   async sessionBytes(key: SessionKey): Promise<number> {
@@ -253,6 +260,10 @@ export class SqliteStore implements Store {
       const session = sessions.find(key);
       return session === undefined ? null : calls.find(session.n, id);
     });
+  }
+
+  async findCalls(app: string, id: { approvalId: string } | { id: string }): Promise<FoundCall[]> {
+    return this.#transactions.read(({ calls }) => calls.findAnywhere(app, id));
   }
 
   async moveCall(

@@ -10,6 +10,7 @@ import {
   type CallMove,
   type CallRecord,
   type CallStatus,
+  type DecidedBy,
   type Decision,
   type ListedSession,
   type OwnedKey,
@@ -344,6 +345,7 @@ export interface AuditRow {
   args_hash: string | null;
   args: string | null;
   reason: string | null;
+  decided_by: string | null;
 }
 
 /** A row of the table `requests`. */
@@ -411,5 +413,6 @@ export function auditLineOf(row: AuditRow): AuditLine {
     argsHash: orNull(row.args_hash, fromText),
     args: orNull(row.args, (text) => fromJson<Record<string, unknown>>(text)),
     reason: orNull(row.reason, fromText),
+    ...(row.decided_by !== null && { by: fromJson<DecidedBy>(fromText(row.decided_by)) }),
   };
 }

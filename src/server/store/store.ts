@@ -71,6 +71,32 @@ export interface ListedSession extends SessionSummary {
   hasFailed: boolean;
 }
 
+/** A session in the list of all users, and its user. */
+export interface UserSession extends ListedSession {
+  user: string;
+}
+
+/** Some of the sessions of all users, those used last first. */
+export interface AllSessionsRequest {
+  /** The `next` of the page before; without one the list begins with the session used last. */
+  cursor?: string | undefined;
+  /** At most so many sessions. */
+  count: number;
+}
+
+/** A page of the sessions of all users. */
+export interface AllSessionsPage {
+  sessions: UserSession[];
+  /** The cursor of the next page; null when this page is the last. */
+  next: string | null;
+}
+
+/** A call, and the session that it belongs to. */
+export interface FoundCall {
+  key: SessionKey;
+  call: CallRecord;
+}
+
 /** A session with the events that the model's history is made of. */
 export interface StoredSession extends SessionSummary {
   state: Record<string, unknown>;
@@ -134,6 +160,14 @@ export interface AuditLine {
   args: Record<string, unknown> | null;
   /** The reason of the user, or what was wrong with a refused answer. */
   reason: string | null;
+  /** Who decided, when the application did so in the name of a person; left out when the user of the session decided. */
+  by?: DecidedBy;
+}
+
+/** A decision that an application made in the name of a person: the line has both, since the person did not decide here. */
+export interface DecidedBy {
+  application: string;
+  person: string;
 }
 
 /** What a caller adds to the audit log; the store fills in time, session and user. */
@@ -216,6 +250,11 @@ export interface Store {
    * of a page does not depend on how many other sessions there are.
    */
   listSessions(app: string, user: string, page?: ListRequest): Promise<ListedSession[]>;
+  /**
+   * A page of the sessions of all users of an app that have a title or a message, last used first; those used in the same millisecond in an order that stays the
+   * same. The cursor belongs to this store. The cost of a page does not depend on how many other sessions there are. Throws a `StoreError` for a cursor that is not one.
+   */
+  listAllSessions(app: string, page: AllSessionsRequest): Promise<AllSessionsPage>;
   /** How many bytes the events, messages and files of a session have; 0 when the session does not exist. */
   sessionBytes(key: SessionKey): Promise<number>;
   /** False when the session does not exist. */
@@ -261,6 +300,8 @@ export interface Store {
   openCalls(key: SessionKey): Promise<CallRecord[]>;
   /** A call by approval id or by call id; null when the session does not have it. */
   findCall(key: SessionKey, id: { approvalId: string } | { id: string }): Promise<CallRecord | null>;
+  /** The calls with this id in all sessions of an app, at most two of them: an id that a model made may not be unique. Needs an index. */
+  findCalls(app: string, id: { approvalId: string } | { id: string }): Promise<FoundCall[]>;
   /** Moves a call if it still has the status `from`, and writes the line in the same transaction. Null when it has another. */
   moveCall(
     key: OwnedKey,

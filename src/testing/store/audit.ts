@@ -39,6 +39,19 @@ export function auditSuite({ test, expect }: TestRunner, { store, clock }: Opene
     ]);
   });
 
+  test('a line tells the application that decided, and the person it named', async () => {
+    await store().createSession(key, {});
+    await store().issueCalls(key, [callOf('c1')]);
+    const line = lineOf('approved', 'c1', { by: { application: 'back\0office', person: 'Zoë' } });
+    await store().decideCall(key, { id: 'c1', to: 'approved', reason: null }, line);
+    expect((await auditLines(store(), key)).at(-1)).toEqual({
+      at: 1_000,
+      sessionId: 's1',
+      user: 'ann',
+      ...line,
+    });
+  });
+
   test('lines are read page by page from the newest, by number and by bytes', async () => {
     await store().createSession(key, {});
     for (const reason of ['one', 'two', 'three', 'four', 'five']) {

@@ -58,6 +58,23 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
     expect((await store().findCall(key, { id: 'c1' }))?.args).toEqual({ amount: 5, to: 'Bob' });
   });
 
+  test('a call is found in all sessions of the app by its id, and by its approval', async () => {
+    const bob = keyOf('s2', 'bob');
+    await store().createSession(bob, {});
+    await store().createSession(keyOf('s1', 'ann', 'bank'), {});
+    await store().issueCalls(key, [callOf('c1')]);
+    await store().issueCalls(bob, [callOf('c1', { approvalId: 'approval_bob' }), callOf('c2')]);
+    await store().issueCalls(keyOf('s1', 'ann', 'bank'), [callOf('c2', { approvalId: null })]);
+    const found = [{ key: { app: 'shop', user: 'bob', id: 's2' }, call: callOf('c2') }];
+    expect(await store().findCalls('shop', { approvalId: 'approval_c2' })).toEqual(found);
+    expect(await store().findCalls('shop', { id: 'c2' })).toEqual(found);
+    const users = (await store().findCalls('shop', { id: 'c1' })).map((one) => one.key.user);
+    expect(users.sort()).toEqual(['ann', 'bob']);
+    expect(await store().findCalls('shop', { id: 'approval_c2' })).toEqual([]);
+    await store().deleteSession(bob);
+    expect(await store().findCalls('shop', { id: 'c2' })).toEqual([]);
+  });
+
   test('many calls without approval may stand in one session', async () => {
     const calls = ['c1', 'c2', 'c3'].map((id) => callOf(id, { approvalId: null, status: 'running' }));
     await store().issueCalls(key, calls);

@@ -97,6 +97,31 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
     expect(await store().listSessions('shop', 'bob', { count: 2 })).toEqual([]);
   });
 
+  test('a page of the list of all users has their sessions with a title or a message, and no session twice', async () => {
+    const keys = [keyOf('a'), keyOf('a', 'bob'), keyOf('b', 'cid'), keyOf('c'), keyOf('empty', 'dan')];
+    for (const one of keys) await store().createSession(one, {});
+    for (const one of keys.slice(0, 3)) await store().putMessage(one, messageOf('m1', 'hi'));
+    await store().renameSession(keyOf('c'), 'Dinner');
+    await store().createSession(keyOf('a', 'ann', 'bank'), {});
+    await store().putMessage(keyOf('a', 'ann', 'bank'), messageOf('m1', 'hi'));
+    clock.set(2_000);
+    await store().putMessage(keyOf('b', 'cid'), messageOf('m2', 'hi'));
+    const pages: string[][] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await store().listAllSessions('shop', { cursor: cursor ?? undefined, count: 3 });
+      pages.push(page.sessions.map(({ user, id }) => `${user} ${id}`));
+      cursor = page.next;
+    }
+    expect(pages.map(({ length }) => length)).toEqual([3, 1]);
+    expect(pages[0]?.[0]).toBe('cid b');
+    expect(pages.flat().sort()).toEqual(['ann a', 'ann c', 'bob a', 'cid b']);
+    const { sessions } = await store().listAllSessions('shop', { count: 1 });
+    const times = { createdAt: 1_000, updatedAt: 2_000 };
+    expect(sessions).toEqual([{ user: 'cid', id: 'b', title: null, ...times, ...quiet }]);
+    expect(await store().listAllSessions('none', { count: 3 })).toEqual({ sessions: [], next: null });
+    await expect(store().listAllSessions('shop', { cursor: 'x', count: 3 })).rejects.toThrow(StoreError);
+  });
+
   test('the size of a session is that of its events, messages and files', async () => {
     expect(await store().sessionBytes(key)).toBe(0);
     await store().createSession(key, {});

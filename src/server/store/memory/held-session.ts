@@ -32,6 +32,8 @@ import {
 
 /** One session and everything that belongs to it alone. */
 export class HeldSession {
+  /** The number of the session in its store. */
+  readonly n: number;
   readonly id: string;
   readonly createdAt: number;
   fence = 0;
@@ -45,7 +47,8 @@ export class HeldSession {
   readonly requests = new HeldRequests();
   readonly files = new Map<string, { mediaType: string; bytes: Uint8Array }>();
 
-  constructor(id: string, state: string, createdAt: number) {
+  constructor(n: number, id: string, state: string, createdAt: number) {
+    this.n = n;
     this.id = id;
     this.state = state;
     this.createdAt = createdAt;
@@ -289,6 +292,7 @@ export class AuditLog {
       argsHash: entry.argsHash,
       args: entry.args,
       reason: entry.reason,
+      ...(entry.by && { by: entry.by }),
     };
     const text = toJson(line, 'The audit line');
     return () => {

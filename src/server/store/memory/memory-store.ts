@@ -1,5 +1,6 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../../../protocol/index.ts';
+import { allSessionsCursor, placeOfCursor } from '../over-sessions.ts';
 import {
   answeredCalls,
   checkOwner,
@@ -17,10 +18,12 @@ import {
 } from '../rules.ts';
 import {
   type AcceptedRequest,
+  type AllSessionsPage,
   type AuditEntry,
   type AuditPage,
   type CallMove,
   type CallRecord,
+  type FoundCall,
   type ListedSession,
   type OwnedKey,
   type Page,
@@ -40,6 +43,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
   const states = new States();
   const auditLog = new AuditLog();
   let lastFence = 0;
+  let lastSession = 0;
   let closed = false;
 
   const assertOpen = (): void => {
@@ -79,7 +83,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
   return {
     async createSession(key, state): Promise<StoredSession> {
       if (find(key) !== undefined) throw new StoreError(`The session ${key.id} exists.`);
-      const session = new HeldSession(key.id, states.prepare(key, '{}', state)(), now());
+      const session = new HeldSession(++lastSession, key.id, states.prepare(key, '{}', state)(), now());
       const user = userName(key.app, key.user);
       const ofUser = sessions.get(user);
       if (ofUser === undefined) sessions.set(user, new Map([[key.id, session]]));
@@ -132,6 +136,26 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return lastUsedFirst(said)
         .slice(0, count)
         .map((session) => session.listed(now()));
+    },
+
+    async listAllSessions(app, { cursor, count }): Promise<AllSessionsPage> {
+      assertOpen();
+      const { updatedAt, n } = placeOfCursor(cursor);
+      const said: { user: string; session: HeldSession }[] = [];
+      for (const [name, ofUser] of sessions) {
+        const [ofApp, user] = JSON.parse(name) as [string, string];
+        if (ofApp !== app) continue;
+        for (const session of ofUser.values()) {
+          const isAfter = session.updatedAt < updatedAt || (session.updatedAt === updatedAt && session.n > n);
+          if (session.isSaid && isAfter) said.push({ user, session });
+        }
+      }
+      said.sort((a, b) => b.session.updatedAt - a.session.updatedAt || a.session.n - b.session.n);
+      const last = said.length > count ? said[count - 1]?.session : undefined;
+      return {
+        sessions: said.slice(0, count).map(({ user, session }) => ({ user, ...session.listed(now()) })),
+        next: last === undefined ? null : allSessionsCursor(last.updatedAt, last.n),
+      };
     },
 
     async sessionBytes(key): Promise<number> {
@@ -226,6 +250,21 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
 
     async findCall(key, id): Promise<CallRecord | null> {
       return find(key)?.calls.find(id) ?? null;
+    },
+
+    async findCalls(app, id): Promise<FoundCall[]> {
+      assertOpen();
+      const found: FoundCall[] = [];
+      for (const [name, ofUser] of sessions) {
+        const [ofApp, user] = JSON.parse(name) as [string, string];
+        if (ofApp !== app) continue;
+        for (const session of ofUser.values()) {
+          const call = session.calls.find(id);
+          if (call) found.push({ key: { app, user, id: session.id }, call });
+          if (found.length === 2) return found;
+        }
+      }
+      return found;
     },
 
     async moveCall(key, change, line, accepted): Promise<CallRecord | null> {

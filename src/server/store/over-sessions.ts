@@ -1,0 +1,42 @@
+import { type CallRow, callOf, fromText, type ListedRow, listedOf } from './rules.ts';
+import { type AllSessionsPage, type FoundCall, StoreError } from './store.ts';
+
+/** A session in the list of all users. */
+export interface UserListedRow extends ListedRow {
+  user: string;
+}
+
+/** A page of the sessions of all users, from one row more than the page has. */
+export function allSessionsPage(rows: readonly UserListedRow[], count: number): AllSessionsPage {
+  const listed = rows.slice(0, count);
+  const last = rows.length > count ? listed.at(-1) : undefined;
+  return {
+    sessions: listed.map((row) => ({ user: fromText(row.user), ...listedOf(row) })),
+    next: last === undefined ? null : allSessionsCursor(last.updated_at, last.n),
+  };
+}
+
+/** The cursor after a session: when it was used, and its number in the store. */
+export function allSessionsCursor(updatedAt: number, n: number): string {
+  return `${updatedAt}.${n}`;
+}
+
+/** Reads a cursor. Without one, the place before the first session. */
+export function placeOfCursor(cursor: string | undefined): { updatedAt: number; n: number } {
+  if (cursor === undefined) return { updatedAt: Number.MAX_SAFE_INTEGER, n: 0 };
+  const [, updatedAt, n] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? [];
+  if (updatedAt === undefined || n === undefined)
+    throw new StoreError(`The cursor ${JSON.stringify(cursor.slice(0, 64))} is not one of this list.`);
+  return { updatedAt: Number(updatedAt), n: Number(n) };
+}
+
+/** A call and its session, as a query over all sessions returns them. */
+export function foundCallOf(
+  app: string,
+  row: CallRow & { session_user: string; session_id: string },
+): FoundCall {
+  return {
+    key: { app, user: fromText(row.session_user), id: fromText(row.session_id) },
+    call: callOf(row),
+  };
+}
