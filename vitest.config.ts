@@ -3,8 +3,17 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import manifest from './package.json' with { type: 'json' };
 
+/** In the leg of the older AI SDK its names lead to the older packages. */
+const older =
+  process.env.DUOLOGUE_TEST_AI === '6'
+    ? [
+        { find: /^ai$/, replacement: 'ai6' },
+        { find: /^@ai-sdk\/react$/, replacement: 'react6' },
+      ]
+    : [];
+
 /** Published subpaths lead to their sources, so that tests need no build. */
-const alias = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+const published = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
   typeof target === 'string'
     ? []
     : {
@@ -27,7 +36,7 @@ const elsewhere = ['test/{browser,react,repository}/**', 'test/**/*.test.tsx', .
 
 /** What all tests have in common. */
 export const common = {
-  resolve: { alias },
+  resolve: { alias: [...published, ...older] },
   test: {
     // Most tests wait for a timer, a browser or another process most of the time.
     maxWorkers: availableParallelism() + 2,

@@ -9,7 +9,13 @@ const routes = ['/stream', '/sessions', '/approvals', '/health', '/login', '/voi
 export default defineConfig({
   plugins: [react(), tailwind()],
   resolve: {
-    alias: [{ find: /^zod\/v3$/, replacement: fileURLToPath(new URL('zod-v3.ts', import.meta.url)) }],
+    alias: [
+      { find: /^zod\/v3$/, replacement: fileURLToPath(new URL('zod-v3.ts', import.meta.url)) },
+      {
+        find: /^\.\.?\/(core\/)?to-json-schema\.js$/,
+        replacement: fileURLToPath(new URL('zod-json-schema.ts', import.meta.url)),
+      },
+    ],
   },
   build: {
     target: 'es2022',

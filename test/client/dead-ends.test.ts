@@ -6,7 +6,8 @@ import {
   type WebSocketLike,
 } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
-import { chatOf, sdks } from './support/chat.ts';
+import { newestSdk } from '../support/sdks.ts';
+import { chatOf } from './support/chat.ts';
 import { FakeServer, type FakeSocket } from './support/server.ts';
 import { FakeNetwork, FakeTimers } from './support/time.ts';
 
@@ -70,9 +71,7 @@ function page(transportName: 'WebSocket' | 'SSE', answer: (url: string) => Respo
           ...options,
           WebSocket: Refused as new (url: string, protocols: string[]) => WebSocketLike,
         });
-  const [, sdk] = sdks[1] ?? [];
-  if (!sdk) throw new Error('no SDK');
-  const chat = chatOf(sdk, { id: 'chat-1', transport });
+  const chat = chatOf(newestSdk, { id: 'chat-1', transport });
   return { timers, transport, chat, sockets, asked };
 }
 

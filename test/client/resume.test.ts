@@ -1,9 +1,8 @@
-import * as ai from 'ai';
-import * as ai7 from 'ai7';
 import { describe, expect, test } from 'vitest';
 import { type AnswerMemory, resumeWhen } from '../../src/client/index.ts';
 import { shouldResume } from '../../src/client/resume.ts';
 import type { Message } from '../../src/protocol/index.ts';
+import { newestSdks } from '../support/sdks.ts';
 import { LOCATE, MUSIC, PAY, WEATHER } from './support/server.ts';
 
 type Part = Message['parts'][number];
@@ -43,12 +42,7 @@ function assistant(...parts: Part[]): Message {
 const user: Message = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'go' }] };
 const said: Part = { type: 'text', text: 'There.', state: 'done' };
 
-const helpers = {
-  'ai 6': ai,
-  'ai 7': ai7 as unknown as typeof ai,
-};
-
-describe.each(Object.entries(helpers))('the four scenarios with %s', (_name, sdk) => {
+describe.each(newestSdks)('the four scenarios with ai %s', (_name, sdk) => {
   const answer = (message: Message, memory = NOTHING) => {
     const messages = [user, message];
     return {

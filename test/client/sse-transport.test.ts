@@ -7,7 +7,8 @@ import {
   resumeWhen,
 } from '../../src/client/index.ts';
 import { type Chunk, encodeBlock, type Message } from '../../src/protocol/index.ts';
-import { brief, chatOf, sdks, type TestChat } from './support/chat.ts';
+import { newestSdk, type Sdk, sdks } from '../support/sdks.ts';
+import { brief, chatOf, type TestChat } from './support/chat.ts';
 import { FakeHttp } from './support/http.ts';
 import { announce, LOCATE, MUSIC, PAY, text, WEATHER } from './support/server.ts';
 import { FakeNetwork, FakeTimers } from './support/time.ts';
@@ -38,7 +39,7 @@ interface World {
 }
 
 function world(
-  sdk: (typeof sdks)[number][1],
+  sdk: Sdk,
   options: Partial<DuologueSseTransportOptions> = {},
   init: Partial<ChatInit<Message>> = {},
 ): World {
@@ -366,7 +367,7 @@ describe('a stream that breaks off', () => {
     ...text('t', 'It ', 'is ', 'sunny.'),
     FINISH,
   ];
-  const sdk = sdks[1]?.[1] as (typeof sdks)[number][1];
+  const sdk = newestSdk;
 
   test.each(Array.from({ length: chunks.length + 1 }, (_, index) => index))(
     '[S20a] after %i chunks goes on where it was, and the message is the same',
@@ -471,7 +472,7 @@ describe('a stream that breaks off', () => {
 });
 
 describe('the transport over HTTP', () => {
-  const sdk = sdks[1]?.[1] as (typeof sdks)[number][1];
+  const sdk = newestSdk;
 
   test.each([
     ['fails on its way', () => Promise.reject(new TypeError('fetch failed'))],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Chunk, DONE, encodeBlock, type Message } from '../../src/protocol/index.ts';
-import { chatOf, sdks } from './support/chat.ts';
+import { type Sdk, sdks } from '../support/sdks.ts';
+import { chatOf } from './support/chat.ts';
 
 const PART = {
   type: 'tool-get_weather',
@@ -15,7 +16,7 @@ const SETTLED = [
 ] as Message[];
 
 /** How often the tool-calls helper has a chat with the SDK's own transport send again, at most five times. */
-async function sendsOf(sdk: (typeof sdks)[number][1], answer: () => Response) {
+async function sendsOf(sdk: Sdk, answer: () => Response) {
   let sends = 0;
   const chat = chatOf(sdk, {
     messages: structuredClone(SETTLED),

@@ -6,7 +6,8 @@ import {
 import { describe, expect, test } from 'vitest';
 import { DuologueTransport, type DuologueTransportOptions, resumeWhen } from '../../src/client/index.ts';
 import type { Chunk, Message } from '../../src/protocol/index.ts';
-import { brief, chatOf, sdks, type TestChat } from './support/chat.ts';
+import { newestSdk, type Sdk, sdks } from '../support/sdks.ts';
+import { brief, chatOf, type TestChat } from './support/chat.ts';
 import { announce, ask, FakeServer, LOCATE, MUSIC, PAY, text, WEATHER } from './support/server.ts';
 import { FakeNetwork, FakeTimers } from './support/time.ts';
 
@@ -28,7 +29,7 @@ interface World {
 }
 
 function world(
-  sdk: (typeof sdks)[number][1],
+  sdk: Sdk,
   options: Partial<DuologueTransportOptions> = {},
   init: Partial<ChatInit<Message>> = {},
 ): World {
@@ -599,7 +600,7 @@ describe('a dropped socket', () => {
 
   async function converse(dropIn: number): Promise<{ world: World; runs: number }> {
     let runs = 0;
-    const w = world(sdks[1]?.[1] as never, { executors: { change_bgm: () => `run ${++runs}` } });
+    const w = world(newestSdk, { executors: { change_bgm: () => `run ${++runs}` } });
     w.server.dropIn = dropIn;
     void w.chat.sendMessage({ text: 'go' });
     await w.settle();
@@ -637,7 +638,7 @@ describe('a dropped socket', () => {
 });
 
 describe('the transport', () => {
-  const sdk = sdks[1]?.[1] as (typeof sdks)[number][1];
+  const sdk = newestSdk;
 
   test('what is typed before the connection is there is sent when it is', async () => {
     const { server, chat, settle, transport } = world(sdk);

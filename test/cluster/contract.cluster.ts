@@ -4,12 +4,12 @@ import { startBalancer } from '../../scripts/cluster/balancer.ts';
 import { freePort } from '../../scripts/cluster/free-port.ts';
 import { serve } from '../../src/server/adapters/node.ts';
 import { openRedisHub } from '../../src/server/redis/index.ts';
-import { sdks } from '../client/support/chat.ts';
 import { endsAlike } from '../contract/support/alike.ts';
 import { closing, optionsFor, type Staging } from '../contract/support/play.ts';
 import { scenarios } from '../contract/support/scenarios.ts';
 import { harness } from '../support/harness.ts';
 import type { ScriptedTurn } from '../support/scripted-model.ts';
+import { newestSdks } from '../support/sdks.ts';
 import { testSchema } from './support/schema.ts';
 
 const schema = testSchema();
@@ -66,7 +66,7 @@ const onThreeNodes: Staging = async (scenario, way, ran) => {
   };
 };
 
-describe.each(sdks.filter(([version]) => version !== '6.0.304'))('the chat of ai %s', (_version, sdk) => {
+describe.each(newestSdks)('the chat of ai %s', (_version, sdk) => {
   it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
     '[S4] [C11] ends alike over three nodes, every request and connection at another one: %s',
     (_name, scenario) =>

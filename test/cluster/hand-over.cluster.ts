@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 import { WebSocket } from 'ws';
 import { DuologueTransport, resumeWhen } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
-import { chatOf, sdks, type TestChat } from '../client/support/chat.ts';
+import { chatOf, type TestChat } from '../client/support/chat.ts';
+import { newestSdk } from '../support/sdks.ts';
 import { counted, Group, messagesOf, textOf } from './support/group.ts';
 import { type HeldWay, openHeldWay } from './support/held-way.ts';
 import type { NodeProcess } from './support/nodes.ts';
@@ -17,7 +18,7 @@ const PAGES = 8;
 const RELEASE = 'duologue release';
 const schema = testSchema();
 const group = new Group({ database: schema.url, redis: inject('redis'), schema: schema.name }, 1);
-const sdk = sdks[1]?.[1] as (typeof sdks)[number][1];
+const sdk = newestSdk;
 const open: { close(): unknown }[] = [];
 let database: HeldWay;
 

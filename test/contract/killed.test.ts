@@ -5,10 +5,11 @@ import { DuologueTransport, resumeWhen } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
 import { serve } from '../../src/server/adapters/node.ts';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
-import { brief, chatOf, sdks, type TestChat } from '../client/support/chat.ts';
+import { brief, chatOf, type TestChat } from '../client/support/chat.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness } from '../support/harness.ts';
 import { partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { type Sdk, sdks } from '../support/sdks.ts';
 import { settled } from '../support/settled.ts';
 import { closing, until } from './support/play.ts';
 import { failOnUnhandled } from './support/unhandled.ts';
@@ -17,7 +18,7 @@ import { impatient } from './support/ways.ts';
 failOnUnhandled();
 
 /** A page whose server dies in the middle of an answer, so and so long after it began, and comes back. Null: before it could write. */
-async function killed(sdk: (typeof sdks)[number][1], afterMs: number | null): Promise<TestChat> {
+async function killed(sdk: Sdk, afterMs: number | null): Promise<TestChat> {
   const store = createMemoryStore();
   const clock = new ManualClock();
   let release: () => void = () => undefined;

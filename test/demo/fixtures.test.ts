@@ -4,7 +4,7 @@ import type { Capture, Fixture } from '../../scripts/fixtures/capture.ts';
 import { normaliser } from '../../scripts/fixtures/normalise.ts';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
 import { type Chunk, Grammar } from '../../src/protocol/index.ts';
-import { sdks } from '../protocol/support/sdk.ts';
+import { sdks } from '../support/sdks.ts';
 import { capturedByNewBackends } from './support/new-capture.ts';
 import { replay } from './support/replay.ts';
 

@@ -1,7 +1,6 @@
 import { FunctionTool, type LlmRequest } from '@google/adk';
 import { FunctionCallingConfigMode, Type } from '@google/genai';
-import { MockLanguageModelV3, simulateReadableStream } from 'ai/test';
-import { MockLanguageModelV4 } from 'ai7/test';
+import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AiSdkModel, fromAiSdk } from '../../src/models/ai-sdk.ts';

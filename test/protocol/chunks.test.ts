@@ -17,8 +17,9 @@ import {
   toolTimedOut,
 } from '../../src/protocol/index.ts';
 import { DATA, type DataName } from '../../src/protocol/wire/data.ts';
+import { sdks } from '../support/sdks.ts';
 import { examples as declared } from './support/reference.ts';
-import { buildWith, sdks } from './support/sdk.ts';
+import { buildWith } from './support/sdk.ts';
 
 /** What `finish` can say, everything at once. */
 const messageMetadata: Required<MessageMetadata> = {

@@ -8,9 +8,10 @@ import {
   type Message,
   MessageFold,
 } from '../../src/protocol/index.ts';
+import { sdks } from '../support/sdks.ts';
 import { scriptedChat } from './support/chat.ts';
 import { type Act, conversation } from './support/conversation.ts';
-import { buildWith, decided, plain, sdks } from './support/sdk.ts';
+import { buildWith, decided, plain } from './support/sdk.ts';
 
 const empty = (): Message => ({ id: 'm1', role: 'assistant', parts: [] });
 

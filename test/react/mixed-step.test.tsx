@@ -1,12 +1,10 @@
 // @vitest-environment jsdom
 import './support/native-abort.ts';
-import * as react6 from '@ai-sdk/react';
-import * as ai6 from 'ai';
-import * as ai7 from 'ai7';
+import { type UseChatHelpers, useChat } from '@ai-sdk/react';
+import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
 import { useEffect } from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
-import * as react7 from 'react7';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { DuologueTransport, resumeWhen } from '../../src/client/index.ts';
@@ -15,17 +13,14 @@ import { brief } from '../client/support/chat.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { live } from '../support/live.ts';
 import { calls, text } from '../support/scripted-model.ts';
+import { hooks } from '../support/sdks.ts';
 
 const PAY = { name: 'process_payment', id: 'pay', args: { amount: 30, recipient: 'Alice' } };
 const MUSIC = { name: 'change_bgm', id: 'music', args: { track: 1 } };
 const WEATHER = { name: 'get_weather', id: 'weather', args: { location: 'Tokyo' } };
 
-type Chat = react6.UseChatHelpers<Message>;
+type Chat = UseChatHelpers<Message>;
 
-const sdks = [
-  ['ai 6', react6.useChat, ai6],
-  ['ai 7', react7.useChat as unknown as typeof react6.useChat, ai7 as unknown as typeof ai6],
-] as const;
 const rules = ['the approval helper', 'the resume rule'] as const;
 const drivers = ['live', 'turn'] as const;
 const orders: [string, (typeof PAY | typeof MUSIC | typeof WEATHER)[]][] = [
@@ -36,7 +31,6 @@ const orders: [string, (typeof PAY | typeof MUSIC | typeof WEATHER)[]][] = [
 
 /** A page with the stock hook over a WebSocket of the real server, and the requests that it sent. */
 async function page(
-  useChat: typeof react6.useChat,
   rule: (transport: DuologueTransport<Message>) => (options: { messages: Message[] }) => boolean,
   driver: (typeof drivers)[number],
   step: (typeof orders)[number][1],
@@ -89,15 +83,15 @@ const partOf = ({ messages }: Chat, id: string) =>
     .flatMap(({ parts }) => parts as { toolCallId?: string; state?: string; approval?: { id: string } }[])
     .find(({ toolCallId }) => toolCallId === id);
 
-describe.each(sdks)('[T17d] an approval and a browser tool in one step, %s', (_sdk, useChat, ai) => {
+describe(`[T17d] an approval and a browser tool in one step, ${hooks}`, () => {
   describe.each(rules)('with %s', (rule) => {
     const ruleOf = (transport: DuologueTransport<Message>) =>
       rule === 'the resume rule'
         ? resumeWhen(transport)
-        : ai.lastAssistantMessageIsCompleteWithApprovalResponses;
+        : lastAssistantMessageIsCompleteWithApprovalResponses;
     describe.each(drivers)('driver %s', (driver) => {
       test.each(orders)('waits for both answers and sends them together, %s', async (_order, step) => {
-        const { until, paid, sends } = await page(useChat, ruleOf, driver, step);
+        const { until, paid, sends } = await page(ruleOf, driver, step);
         void (await until(() => true)).sendMessage({ text: 'go' });
         const chat = await until(
           (now) => now.status === 'ready' && partOf(now, 'pay')?.state === 'approval-requested',

@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+import { hooks } from '../support/sdks.ts';
 import { describeConversations } from './support/conversations.ts';
 
-describeConversations('@ai-sdk/react 3');
+describeConversations(hooks);

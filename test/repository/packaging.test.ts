@@ -328,16 +328,16 @@ describe('the samples of docs/tools.md, in a project with strict TypeScript that
   }
 
   test.each([
-    ['6', ['ai', '@ai-sdk/react']],
-    ['7', ['ai=ai7', '@ai-sdk/react=react7']],
+    ['7', ['ai', '@ai-sdk/react']],
+    ['6', ['ai=ai6', '@ai-sdk/react=react6']],
   ])('they compile with ai %s', (version, sdk) => {
     expect(samples.map(([name]) => name)).toContain('chat.tsx');
     expect(compile(`types-${version}`, sdk, samples)).toBe('');
   });
 
   test.each([
-    ['6', ['ai', '@ai-sdk/react']],
-    ['7', ['ai=ai7', '@ai-sdk/react=react7']],
+    ['7', ['ai', '@ai-sdk/react']],
+    ['6', ['ai=ai6', '@ai-sdk/react=react6']],
   ])('mistakes are found with ai %s: a missing executor, a wrong one, a wrong input', (version, sdk) => {
     const mistakes = samples.map(([name, text]) => {
       if (name === 'chat.tsx') return [name, text.replace(/tools: \{ get_location.*\n/, '')] as const;

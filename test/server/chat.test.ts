@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DuologueSseTransport, resumeWhen } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
-import { sdks } from '../protocol/support/sdk.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness } from '../support/harness.ts';
 import { call, calls, streamed, text } from '../support/scripted-model.ts';
+import { sdks } from '../support/sdks.ts';
 import { cards, client } from './support/chat.ts';
 
 const pay = (recipient: string, amount = 50) => ({ name: 'process_payment', args: { amount, recipient } });

@@ -1,11 +1,11 @@
 import { FunctionTool } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { Grammar, type Message } from '../../src/protocol/index.ts';
-import { sdks } from '../protocol/support/sdk.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, say, shape } from '../support/harness.ts';
 import { call, calls, text } from '../support/scripted-model.ts';
+import { sdks } from '../support/sdks.ts';
 import { answers, output, type Reply } from './support/answers.ts';
 import { client } from './support/chat.ts';
 import { turns } from './support/turns.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { defineTool } from '../../src/adk/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
-import { sdks } from '../protocol/support/sdk.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, read, say, shape } from '../support/harness.ts';
 import { call, partial, type ScriptedFunction, streamed, text } from '../support/scripted-model.ts';
+import { sdks } from '../support/sdks.ts';
 import { answerBody, answers, approve } from './support/answers.ts';
 import { cards, client } from './support/chat.ts';
 import { fakeClock } from './support/clock.ts';

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { createUIMessageStream, pipeUIMessageStreamToResponse, type UIMessageChunk } from 'ai7';
+import { createUIMessageStream, pipeUIMessageStreamToResponse, type UIMessageChunk } from 'ai';
 import { adkRuns } from '../servers/adk-runs.ts';
 import { listen, readPost, type Start } from '../servers/start.ts';
 

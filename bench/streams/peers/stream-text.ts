@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { isStepCount, type LanguageModel, streamText, tool } from 'ai7';
+import { isStepCount, type LanguageModel, streamText, tool } from 'ai';
 import { z } from 'zod';
 import { CALLS_IN_A_STEP, PAYMENT, WEATHER } from '../load.ts';
 import { listen, readPost, type Start } from '../servers/start.ts';

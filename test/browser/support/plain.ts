@@ -39,15 +39,15 @@ class ObedientModel extends BaseLlm {
 }
 
 /** What the pages are built with. */
-export type Build = 'ai 6' | 'ai 7' | 'React 18';
+export type Build = 'ai 7' | 'ai 6' | 'React 18';
 
 const react18 = (name: string) => resolve(root, 'test/react18/node_modules', name);
 
 const ALIASES: Record<Build, { find: RegExp; replacement: string }[]> = {
-  'ai 6': [],
-  'ai 7': [
-    { find: /^ai$/, replacement: 'ai7' },
-    { find: /^@ai-sdk\/react$/, replacement: 'react7' },
+  'ai 7': [],
+  'ai 6': [
+    { find: /^ai$/, replacement: 'ai6' },
+    { find: /^@ai-sdk\/react$/, replacement: 'react6' },
   ],
   'React 18': [
     { find: /^react$/, replacement: react18('react/index.js') },

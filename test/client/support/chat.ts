@@ -1,16 +1,6 @@
-import * as ai from 'ai';
-import * as ai6min from 'ai6min';
-import * as ai7 from 'ai7';
+import type * as ai from 'ai';
 import type { Message } from '../../../src/protocol/index.ts';
-
-type Sdk = typeof ai;
-
-/** The versions of the SDK whose chats drive the transports. */
-export const sdks: [string, Sdk][] = [
-  ['6.0.304', ai6min as unknown as Sdk],
-  ['6.0.320', ai],
-  ['7.0.169', ai7 as unknown as Sdk],
-];
+import type { Sdk } from '../../support/sdks.ts';
 
 /** A chat of the SDK without a user interface. */
 export type TestChat = ai.AbstractChat<Message>;

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Message } from '../../../src/protocol/index.ts';
-import { brief, type sdks } from '../../client/support/chat.ts';
+import { brief } from '../../client/support/chat.ts';
+import type { Sdk } from '../../support/sdks.ts';
 import { play, type Staging } from './play.ts';
 import type { Scenario } from './scenarios.ts';
 import type { WayName } from './ways.ts';
@@ -22,7 +23,7 @@ function withoutEnd(messages: unknown): unknown {
 export async function endsAlike(
   scenario: Scenario,
   ways: readonly WayName[],
-  sdk: (typeof sdks)[number][1],
+  sdk: Sdk,
   staging?: Staging,
 ): Promise<void> {
   const ends: unknown[] = [];

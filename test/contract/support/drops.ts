@@ -1,12 +1,10 @@
 import { expect, it } from 'vitest';
-import { sdks } from '../../client/support/chat.ts';
+import { hasStockSocket, newestSdk } from '../../support/sdks.ts';
 import { type Cut, cutting, cuttingFetch, cuttingStock } from './cuts.ts';
 import { type Played, play } from './play.ts';
 import { type Scenario, scenarios } from './scenarios.ts';
 
 const NOWHERE = Number.POSITIVE_INFINITY;
-const [, [, sdk] = sdks[0] as (typeof sdks)[number]] = sdks;
-const [, newest] = sdks.at(-1) as (typeof sdks)[number];
 
 /** The same conversation with a model that takes its time, so that the line is back before the turn is over. */
 function slowly(scenario: Scenario): Scenario {
@@ -48,57 +46,50 @@ const short = scenarios
     [`${scenario.name}, slowly`, slowly(scenario)] as const,
   ]);
 
+/** Breaks a socket once at every place chosen, and compares with the socket that held. */
+async function breakSocket(
+  scenario: Scenario,
+  way: 'WebSocket' | 'stock WebSocket',
+  choose: Choice,
+): Promise<void> {
+  const cutAt = way === 'WebSocket' ? cutting : cuttingStock;
+  const whole = cutAt({ after: 'block', number: NOWHERE });
+  const expected = essence(await play(scenario, way, newestSdk, whole));
+  const { block, frame } = whole.counts;
+  const cuts = [
+    ...choose(places('block', block)),
+    ...choose(places('unsent', frame)),
+    ...choose(places('sent', frame)),
+  ];
+  for (const cut of cuts) {
+    const broken = cutAt(cut);
+    const played = await play(scenario, way, newestSdk, broken);
+    expect(essence(played), `cut ${cut.after} ${cut.number} of ${block} and ${frame}`).toEqual(expected);
+    expect(broken.hasCut()).toBe(true);
+  }
+}
+
 /** Breaks the line once at every place chosen, in every conversation, and compares with the line that held. */
 export function breakTheLine(choose: Choice): void {
   it.each(short)(
     '[R6] [R2] [T12] over the socket leaves no trace: %s',
     { timeout: 300_000 },
-    async (_name, scenario) => {
-      const whole = cutting({ after: 'block', number: NOWHERE });
-      const expected = essence(await play(scenario, 'WebSocket', sdk, whole));
-      const { block, frame } = whole.counts;
-      const cuts = [
-        ...choose(places('block', block)),
-        ...choose(places('unsent', frame)),
-        ...choose(places('sent', frame)),
-      ];
-      for (const cut of cuts) {
-        const broken = cutting(cut);
-        const played = await play(scenario, 'WebSocket', sdk, broken);
-        expect(essence(played), `cut ${cut.after} ${cut.number} of ${block} and ${frame}`).toEqual(expected);
-        expect(broken.hasCut()).toBe(true);
-      }
-    },
+    (_name, scenario) => breakSocket(scenario, 'WebSocket', choose),
   );
 
-  it.each(short)(
+  it.each(hasStockSocket(newestSdk) ? short : [])(
     '[W6] [W7] [W8] over the stock WebSocket of the newest ai leaves no trace: %s',
     { timeout: 300_000 },
-    async (_name, scenario) => {
-      const whole = cuttingStock({ after: 'block', number: NOWHERE });
-      const expected = essence(await play(scenario, 'stock WebSocket', newest, whole));
-      const { block, frame } = whole.counts;
-      const cuts = [
-        ...choose(places('block', block)),
-        ...choose(places('unsent', frame)),
-        ...choose(places('sent', frame)),
-      ];
-      for (const cut of cuts) {
-        const broken = cuttingStock(cut);
-        const played = await play(scenario, 'stock WebSocket', newest, broken);
-        expect(essence(played), `cut ${cut.after} ${cut.number} of ${block} and ${frame}`).toEqual(expected);
-        expect(broken.hasCut()).toBe(true);
-      }
-    },
+    (_name, scenario) => breakSocket(scenario, 'stock WebSocket', choose),
   );
 
   it.each(short)('[R2] over SSE leaves no trace: %s', { timeout: 300_000 }, async (_name, scenario) => {
     const whole = cuttingFetch(NOWHERE);
-    const expected = essence(await play(scenario, 'SSE', sdk, whole));
+    const expected = essence(await play(scenario, 'SSE', newestSdk, whole));
     const { block } = whole.counts;
     for (const number of choose(Array.from({ length: block }, (_, index) => index))) {
       const broken = cuttingFetch(number);
-      const played = await play(scenario, 'SSE', sdk, broken);
+      const played = await play(scenario, 'SSE', newestSdk, broken);
       expect(essence(played), `cut after ${number} of ${block}`).toEqual(expected);
       expect(broken.hasCut()).toBe(true);
     }

@@ -3,8 +3,9 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Message } from '../../../src/protocol/index.ts';
 import { serve } from '../../../src/server/adapters/node.ts';
 import type { Duologue, DuologueOptions } from '../../../src/server/index.ts';
-import { chatOf, type sdks, type TestChat } from '../../client/support/chat.ts';
+import { chatOf, type TestChat } from '../../client/support/chat.ts';
 import { harness } from '../../support/harness.ts';
+import type { Sdk } from '../../support/sdks.ts';
 import { executorsOf, type Scenario } from './scenarios.ts';
 import { type Way, type WayContext, type WayName, ways } from './ways.ts';
 
@@ -86,7 +87,7 @@ const onOneServer: Staging = async (scenario, way, ran) => {
 export async function play(
   scenario: Scenario,
   wayName: WayName,
-  sdk: (typeof sdks)[number][1],
+  sdk: Sdk,
   network: Pick<WayContext, 'fetch' | 'WebSocket'> = {},
   staging: Staging = onOneServer,
 ): Promise<Played> {

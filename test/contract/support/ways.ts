@@ -1,5 +1,4 @@
 import type { ChatTransport } from 'ai';
-import type * as ai7 from 'ai7';
 import { WebSocket } from 'ws';
 import {
   DuologueSseTransport,
@@ -11,10 +10,9 @@ import {
 } from '../../../src/client/index.ts';
 import type { Message } from '../../../src/protocol/index.ts';
 import type { Duologue } from '../../../src/server/index.ts';
-import type { sdks, TestChat } from '../../client/support/chat.ts';
+import type { TestChat } from '../../client/support/chat.ts';
+import type { Sdk } from '../../support/sdks.ts';
 import type { Sends } from './scenarios.ts';
-
-type Sdk = (typeof sdks)[number][1];
 
 /** A page's way to the server. */
 export interface Way {
@@ -100,7 +98,7 @@ function overStockSocket({ sdk, url, WebSocket: Socket = WebSocket as never }: W
       super.send(data);
     }
   }
-  const { WebSocketChatTransport } = sdk as unknown as typeof ai7;
+  const { WebSocketChatTransport } = sdk;
   class Transport extends WebSocketChatTransport<never> {
     override async reconnectToStream(...asked: Parameters<ChatTransport<never>['reconnectToStream']>) {
       const stream = await super.reconnectToStream(...asked);

@@ -1,14 +1,5 @@
-import * as ai from 'ai';
-import * as ai6min from 'ai6min';
-import * as ai7 from 'ai7';
 import type { Chunk, Message } from '../../../src/protocol/index.ts';
-
-/** The versions of the AI SDK whose clients must understand us: the oldest we allow, the newest 6, the newest 7. */
-export const sdks: [string, typeof ai][] = [
-  ['6.0.304', ai6min as unknown as typeof ai],
-  ['6.0.320', ai],
-  ['7.0.169', ai7 as unknown as typeof ai],
-];
+import type { Sdk } from '../../support/sdks.ts';
 
 /** What is left of a value when it has crossed the wire. */
 export function plain<T>(value: T): T {
@@ -26,7 +17,7 @@ export function streamOf(chunks: Chunk[]): ReadableStream<Chunk> {
 }
 
 /** Lets an AI SDK client build a message from the chunks of one response. */
-export async function buildWith(sdk: typeof ai, message: Message, chunks: Chunk[]): Promise<Message> {
+export async function buildWith(sdk: Sdk, message: Message, chunks: Chunk[]): Promise<Message> {
   const built = plain(message);
   const states = sdk.readUIMessageStream<Message>({
     message: built,

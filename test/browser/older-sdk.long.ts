@@ -12,8 +12,8 @@ import { holdThroughClicks } from './support/scenario.ts';
 
 const here = stage();
 
-describe('the page built with ai 7 and @ai-sdk/react 4', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'duologue-newer-'));
+describe('the page built with ai 6 and @ai-sdk/react 3', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'duologue-older-'));
   let modules: string[] = [];
   let front: Front | undefined;
 
@@ -25,8 +25,8 @@ describe('the page built with ai 7 and @ai-sdk/react 4', () => {
       logLevel: 'error',
       resolve: {
         alias: [
-          { find: /^ai$/, replacement: 'ai7' },
-          { find: /^@ai-sdk\/react$/, replacement: 'react7' },
+          { find: /^ai$/, replacement: 'ai6' },
+          { find: /^@ai-sdk\/react$/, replacement: 'react6' },
         ],
       },
       build: { outDir: folder, emptyOutDir: true },
@@ -44,9 +44,9 @@ describe('the page built with ai 7 and @ai-sdk/react 4', () => {
 
   it('has these versions in it and no others', () => {
     const packages = new Set(
-      modules.flatMap((id) => /node_modules\/(ai7?|react7|@ai-sdk\/react)\//.exec(id)?.[1] ?? []),
+      modules.flatMap((id) => /node_modules\/(ai6?|react6|@ai-sdk\/react)\//.exec(id)?.[1] ?? []),
     );
-    expect([...packages].sort()).toEqual(['ai7', 'react7']);
+    expect([...packages].sort()).toEqual(['ai6', 'react6']);
   });
 
   const chosen = [
