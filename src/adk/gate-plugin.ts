@@ -19,6 +19,7 @@ import { DuologueTool, toJsonResponse } from './tools.ts';
 import {
   isLlmNode,
   markFinished,
+  noteEmitted,
   pauseAsNode,
   prepareWorkflow,
   refuseRequestInput,
@@ -58,8 +59,8 @@ export class ActiveRun implements RunView {
   private readonly outputs = new Map<string, unknown>();
   private readonly writers = new Set<string>();
   markBegun: () => void = () => undefined;
-  /** Resolve the promises of `whenStored`, by the ids of their events. */
-  private readonly storing = new Map<string, () => void>();
+  /** The events that are being stored, by their ids. */
+  private readonly storing = new Map<string, { done: Promise<void>; resolve: () => void }>();
 
   constructor(run: Run) {
     this.run = run;
@@ -70,12 +71,24 @@ export class ActiveRun implements RunView {
 
   /** Resolves when an event of the run is stored, or could not be. */
   whenStored(eventId: string): Promise<void> {
-    return new Promise((resolve) => this.storing.set(eventId, resolve));
+    const known = this.storing.get(eventId);
+    if (known) return known.done;
+    let resolve = (): void => undefined;
+    const done = new Promise<void>((settle) => {
+      resolve = settle;
+    });
+    this.storing.set(eventId, { done, resolve });
+    return done;
+  }
+
+  /** Resolves when all events that the nodes of a workflow have emitted so far are stored. */
+  async whenAllStored(): Promise<void> {
+    await Promise.all([...this.storing.values()].map(({ done }) => done));
   }
 
   /** An event of the run is stored, or could not be. */
   stored(eventId: string): void {
-    this.storing.get(eventId)?.();
+    this.storing.get(eventId)?.resolve();
     this.storing.delete(eventId);
   }
 
@@ -190,7 +203,15 @@ export class GatePlugin extends BasePlugin {
     this.activeIn(invocationContext)?.markBegun();
   }
 
-  override async beforeNodeCallback({ node }: { node: BaseNode }): Promise<undefined> {
+  override async beforeNodeCallback({
+    node,
+    nodeContext,
+  }: {
+    node: BaseNode;
+    nodeContext: NodeContext;
+  }): Promise<undefined> {
+    const active = this.activeIn(nodeContext.invocationContext);
+    if (active) noteEmitted(nodeContext, active);
     if (!isLlmNode(node)) return;
     this.agents.prepare(node);
     pauseAsNode(node, (context) => this.activeIn(context));

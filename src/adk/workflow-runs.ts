@@ -3,6 +3,7 @@ import {
   createEvent,
   type Event,
   getFunctionCalls,
+  getFunctionResponses,
   type InvocationContext,
   isLlmAgent,
   type LlmAgent,
@@ -20,6 +21,21 @@ type RunNode = (context: NodeContext, input: unknown) => AsyncGenerator<Event, v
 export interface NodeRun {
   /** Resolves when an event of the run is stored, or could not be. */
   whenStored(eventId: string): Promise<void>;
+  /** Resolves when all events that the nodes of a workflow have emitted so far are stored. */
+  whenAllStored(): Promise<void>;
+}
+
+const noted = new WeakSet<object>();
+
+/** Notes the events that the nodes of a run emit, so that an agent can wait for them. Doing it twice changes nothing. */
+export function noteEmitted({ channel }: NodeContext, run: NodeRun): void {
+  if (noted.has(channel)) return;
+  noted.add(channel);
+  const push = channel.push.bind(channel);
+  channel.push = (event) => {
+    if (!event.partial) void run.whenStored(event.id);
+    push(event);
+  };
 }
 
 const prepared = new WeakSet<LlmAgent>();
@@ -38,6 +54,8 @@ export function pauseAsNode(
   const value: RunNode = async function* runImpl(context, input) {
     const { invocationContext, session, nodePath, branch } = context;
     const active = runOf(invocationContext);
+    // ADK starts a node before the output of the one before it is stored; the agent would then take that output for the newest message, and not its input.
+    if (active) await unlessAborted(active.whenAllStored(), invocationContext.abortSignal, () => undefined);
     const events = isPaused(context) ? run(continued(context, input), undefined) : run(context, input);
     for await (const event of events) {
       // ADK does not wait for its session service here, and the agent's next request is made from the stored events.
@@ -63,13 +81,17 @@ export function pauseAsNode(
   Object.defineProperty(agent, 'runImpl', { value, configurable: true });
 }
 
-/** Whether the last run of this node ended because calls waited. */
+/**
+ * Whether the last run of this node stopped between a call and the agent's end. The event with which a node pauses is not enough to know it: a client may answer
+ * before that event is stored, and a killed process never stores it.
+ */
 function isPaused({ session, invocationId, nodePath }: NodeContext): boolean {
   const last = session.events.findLast(
     (event) =>
       event.invocationId === invocationId && event.author !== 'user' && event.nodeInfo?.path === nodePath,
   );
-  return isWaiting(last);
+  if (!last || last.output !== undefined || last.route !== undefined) return false;
+  return isWaiting(last) || getFunctionCalls(last).length > 0 || getFunctionResponses(last).length > 0;
 }
 
 function isWaiting(event: Event | undefined): boolean {

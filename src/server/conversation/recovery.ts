@@ -55,7 +55,7 @@ export interface RecoveredSession {
 /** A session that was just created. */
 function emptySession(): RecoveredSession {
   return {
-    recovered: { calls: [], messages: [], userMessages: [], unanswered: null, queue: [] },
+    recovered: { calls: [], messages: [], newest: null, userMessages: [], unanswered: null, queue: [] },
     isNew: true,
     requests: [],
     queued: [],
@@ -143,6 +143,7 @@ async function recover(source: RecoverySource): Promise<RecoveredSession> {
     recovered: {
       calls,
       messages: [...owners.values()],
+      newest: last?.role === 'assistant' ? last.id : null,
       userMessages,
       unanswered: unanswered?.id ?? null,
       queue: queue.map(({ request }) => request),

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import type { Chunk } from '../../../src/protocol/index.ts';
 import type { DuologueOptions } from '../../../src/server/index.ts';
 import { harness, say } from '../../support/harness.ts';
@@ -13,6 +14,8 @@ export interface Talk {
   say(text: string): Promise<Chunk[]>;
   decide(request: Request, approved: boolean, extra?: Record<string, unknown>): Promise<Chunk[]>;
   output(call: Call, output: unknown): Promise<Chunk[]>;
+  /** Resolves when everything that was sent so far is stored as well. */
+  stored(): Promise<void>;
 }
 
 type Request = Extract<Chunk, { type: 'tool-approval-request' }>;
@@ -24,7 +27,8 @@ export async function talk(mode: Mode, options: Partial<DuologueOptions>): Promi
 }
 
 function posts(options: Partial<DuologueOptions>): Talk {
-  const { post } = harness([], [], options);
+  const { post, get, duologue } = harness([], [], options);
+  onTestFinished(() => duologue.close());
   let messageId = '';
   const send = async (body: object): Promise<Chunk[]> => {
     const { chunks, status, json } = await post(body);
@@ -32,8 +36,14 @@ function posts(options: Partial<DuologueOptions>): Talk {
     for (const chunk of chunks) if (chunk.type === 'start') messageId = chunk.messageId ?? '';
     return chunks;
   };
-  const answer = (part: object) =>
-    send({ id: 'chat-1', messages: [{ id: messageId, role: 'assistant', parts: [part] }] });
+  const answer = async (part: object) => {
+    // A page that was loaded after a restart reads the message that asks.
+    if (messageId === '') {
+      const { messages } = (await (await get('/sessions/chat-1')).json()) as { messages: { id: string }[] };
+      messageId = messages.at(-1)?.id ?? '';
+    }
+    return send({ id: 'chat-1', messages: [{ id: messageId, role: 'assistant', parts: [part] }] });
+  };
   return {
     say: (text) => send(say(text)),
     decide: ({ toolCallId, approvalId: id }, approved, extra = {}) =>
@@ -45,13 +55,13 @@ function posts(options: Partial<DuologueOptions>): Talk {
       }),
     output: ({ toolCallId, toolName, input }, output) =>
       answer({ type: `tool-${toolName}`, toolCallId, state: 'output-available', input, output }),
+    stored: () => readSession(get),
   };
 }
 
 async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
-  const socket = await (await live([], [], { approvalTimeoutMs: null, ...options })).connect(
-    '?session=chat-1',
-  );
+  const { connect, get } = await live([], [], { approvalTimeoutMs: null, ...options });
+  const socket = await connect('?session=chat-1');
   let read = 0;
   const rest = async (): Promise<Chunk[]> => {
     await socket.until(() => isAtRest(socket, read), 'the end of the turn, or a pause');
@@ -73,7 +83,13 @@ async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
       socket.send('tool_result', { toolCallId, toolName, result });
       return rest();
     },
+    stored: () => readSession(get),
   };
+}
+
+/** The server reads a session after the writes that it decided on before. */
+async function readSession(get: (path: string) => Promise<Response>): Promise<void> {
+  await (await get('/sessions/chat-1')).text();
 }
 
 function isTransient(chunk: Chunk): boolean {

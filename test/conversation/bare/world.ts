@@ -112,7 +112,14 @@ export class World {
       driver: setup.driver ?? 'live',
       callsBack: setup.callsBack ?? false,
     };
-    const recovered = { calls: [], messages: [], userMessages: [], unanswered: null, queue: [] };
+    const recovered = {
+      calls: [],
+      messages: [],
+      newest: null,
+      userMessages: [],
+      unanswered: null,
+      queue: [],
+    };
     this.state = new ConversationState(options, () => String(++this.count), recovered);
   }
 

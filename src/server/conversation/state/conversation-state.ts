@@ -47,6 +47,8 @@ export class ConversationState {
       ...([context, open, messages, userMessages, run, speech, calls, driver, recovered.queue] as const),
     );
     for (const message of recovered.messages) messages.add(message);
+    // A live run of this process has said nothing yet: its model gets each answer on its own.
+    if (options.driver === 'turn') messages.recall(recovered.newest);
     for (const { record, state, ...facts } of recovered.calls) open.add(record, state, facts);
   }
 

@@ -52,6 +52,8 @@ export interface Recovered {
   }[];
   /** The messages that these calls belong to. */
   messages: Message[];
+  /** The newest message, when the agent wrote it. */
+  newest: string | null;
   /** The user messages, in order. */
   userMessages: { id: string; fingerprint: string }[];
   /** The last user message, when nothing answers it. */

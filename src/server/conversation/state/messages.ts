@@ -160,6 +160,11 @@ export class Messages {
     return draft;
   }
 
+  /** An earlier process wrote this message last: the conversation has not moved on from it. */
+  recall(messageId: string | null): void {
+    this.lastActiveId = messageId;
+  }
+
   private newReader({ metadata, parts }: Message): MessageChunks {
     const { usage = null, audio } = metadata ?? {};
     const soFar = { usage, ...(audio ? { audio } : {}), firstId: parts.length };

@@ -1,0 +1,17 @@
+import type { Row } from '../matrix.ts';
+import { PARALLEL } from './parallel.ts';
+import { QUESTIONS } from './questions.ts';
+import { REFUSALS } from './refusals.ts';
+import { ROOTS } from './roots.ts';
+import { SERVICES } from './services.ts';
+import { WORKFLOWS } from './workflows.ts';
+
+/** The features of ADK in the order of the table in docs/adk.md. */
+export const ROWS: readonly Row[] = [
+  ...ROOTS,
+  ...WORKFLOWS,
+  ...PARALLEL,
+  ...QUESTIONS,
+  ...REFUSALS,
+  ...SERVICES,
+];

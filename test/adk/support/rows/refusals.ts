@@ -1,0 +1,42 @@
+import { LlmAgent, ParallelAgent, SequentialAgent, Workflow } from '@google/adk';
+import { expect } from 'vitest';
+import { defineTool } from '../../../../src/adk/index.ts';
+import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
+import { type Row, refused } from '../matrix.ts';
+import { the } from '../talk.ts';
+
+const act = defineTool({ name: 'act', description: 'A tool.', needsApproval: true, execute: () => 'done' });
+
+/** What cannot work, and is told in words. */
+export const REFUSALS: Row[] = [
+  refused(
+    'approval, browser tool or confirmation inside Sequential, Parallel and Loop agents',
+    'refused when called, named at start',
+    async (place) => {
+      for (const Flow of [SequentialAgent, ParallelAgent]) {
+        const model = new ScriptedModel([[call('act', {}, 'call-1')], [text('It cannot.')]]);
+        const banker = new LlmAgent({ name: 'banker', model, tools: [act] });
+        const warnings: string[] = [];
+        const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
+        const agent = new Flow({ name: 'flow', subAgents: [banker] });
+        const { say } = await (Flow === SequentialAgent ? place.talk : place.afterKill).call(place, {
+          agent,
+          logger,
+        });
+        expect(warnings).toEqual([
+          'Calls of act by the agent "banker" are refused where they would wait: nothing can inside the workflow "flow".',
+        ]);
+        expect(the(await say(`go ${Flow.name}`), 'tool-output-error').errorText).toBe(
+          'act waits for an approval, which nothing can inside the workflow "flow": it would not go on where it stopped.',
+        );
+      }
+    },
+  ),
+
+  refused('a tool that asks as a node of a `Workflow`', 'refused at start', async (place) => {
+    const agent = new Workflow({ name: 'flow', edges: [['START', act]] });
+    await expect(place.talk({ agent })).rejects.toThrow(
+      'The tool "act" is a node of the workflow "flow", where it cannot wait for a user or a browser.',
+    );
+  }),
+];
