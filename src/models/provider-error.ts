@@ -47,10 +47,12 @@ export class ModelFailure extends Error {
 /** Converts any error of a call: to a `ModelFailure` if the provider failed, otherwise to an error. The message holds no key. */
 export function failureOf(error: unknown, secrets: readonly string[] = []): Error {
   if (error instanceof ModelFailure) return error;
-  const said = saidBy(error);
-  const message = withoutKeys(inWords(said.message), secrets);
-  const code = codeOf(error, said);
-  return code === undefined ? new Error(message) : new ModelFailure(code, message, retryAfterOf(error, said));
+  const unwrappedError = unwrapped(error);
+  const message = withoutKeys(oneLine(unwrappedError.message), secrets);
+  const code = codeOf(error, unwrappedError);
+  return code === undefined
+    ? new Error(message)
+    : new ModelFailure(code, message, retryAfterOf(error, unwrappedError));
 }
 
 /** The code and the message of an error, without keys. */
@@ -65,7 +67,7 @@ export function messageOf(error: unknown): string {
 }
 
 /** The error of a provider, unwrapped. */
-interface Said {
+interface ProviderError {
   message: string;
   type: string;
   code: string;
@@ -74,7 +76,7 @@ interface Said {
 }
 
 /** Unwraps an error. Providers send the same fields in an exception, in JSON inside its message, and in plain objects. */
-function saidBy(error: unknown): Said {
+function unwrapped(error: unknown): ProviderError {
   const message = error instanceof Error ? telling(error).message : error;
   const body = typeof message === 'string' ? jsonIn(message) : message;
   const read = typeof body === 'object' && body !== null ? errorOf(body as Record<string, unknown>) : null;
@@ -146,12 +148,12 @@ const NO_KEY =
 const NO_MODEL = /^Model \S+ not found\.$/;
 const BROKEN_STREAM = /incomplete json segment|exception parsing stream chunk|ended without a finish reason/i;
 
-function codeOf(error: unknown, said: Said): FailureCode | undefined {
-  const { status, type, code, message } = said;
+function codeOf(error: unknown, unwrappedError: ProviderError): FailureCode | undefined {
+  const { status, type, code, message } = unwrappedError;
   const named = `${type} ${code}`;
   // Google answers a wrong key with 400.
   if (/API_KEY_INVALID|api key not valid/i.test(`${message} ${bodyOf(error)}`)) return '401';
-  if (isQuota(said)) return 'QUOTA';
+  if (isQuota(unwrappedError)) return 'QUOTA';
   if (status !== undefined) return `${status}`;
   if (CREDENTIALS.test(message)) return 'NO_CREDENTIALS';
   if (NO_KEY.test(message)) return 'NO_KEY';
@@ -162,7 +164,7 @@ function codeOf(error: unknown, said: Said): FailureCode | undefined {
 }
 
 /** Whether the quota is used up. Google names every limit a quota, and a rate limit has a retry delay. */
-function isQuota({ type, code, message, status = 429, retryAfterMs }: Said): boolean {
+function isQuota({ type, code, message, status = 429, retryAfterMs }: ProviderError): boolean {
   if (status >= 500 || retryAfterMs !== undefined) return false;
   return (
     /insufficient_quota|billing|quotaexceeded/i.test(`${type} ${code}`) ||
@@ -189,7 +191,7 @@ function headersOf(error: unknown): Record<string, string> {
 }
 
 /** The retry delay: a header in seconds, milliseconds or as a date, or a detail of the body. */
-function retryAfterOf(error: unknown, said: Said): number | undefined {
+function retryAfterOf(error: unknown, unwrappedError: ProviderError): number | undefined {
   const headers = headersOf(error);
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return ms;
@@ -197,7 +199,7 @@ function retryAfterOf(error: unknown, said: Said): number | undefined {
   const seconds = Number.parseFloat(after);
   if (seconds >= 0) return seconds * 1000;
   const date = Date.parse(after);
-  return Number.isNaN(date) ? said.retryAfterMs : Math.max(0, date - Date.now());
+  return Number.isNaN(date) ? unwrappedError.retryAfterMs : Math.max(0, date - Date.now());
 }
 
 /** Keys of the known providers, and words that stand before one. */
@@ -215,7 +217,7 @@ export function withoutKeys(text: string, secrets: readonly string[] = []): stri
 }
 
 /** A message of a provider as one line: the title of a web page, the beginning of a long text. */
-export function inWords(text: string): string {
+export function oneLine(text: string): string {
   const isPage = /<(!doctype|html|head|body)\b/i.test(text);
   const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim();
   const words = isPage ? (title ? `a web page: ${title}` : 'a web page instead of an answer') : text;

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import {
   failedWith,
   failureOf,
-  inWords,
   type ModelFailure,
+  oneLine,
   withoutKeys,
 } from '../../src/models/provider-error.ts';
 import { modelErrorText } from '../../src/server/conversation/state/errors.ts';
@@ -136,8 +136,8 @@ describe('keys', () => {
 });
 
 it('what a provider said is one line, and not endless', () => {
-  expect(inWords(' a\n  b\t c ')).toBe('a b c');
-  expect(inWords('x'.repeat(10_000))).toHaveLength(500);
+  expect(oneLine(' a\n  b\t c ')).toBe('a b c');
+  expect(oneLine('x'.repeat(10_000))).toHaveLength(500);
 });
 
 it.each([

@@ -225,14 +225,14 @@ describe('source files', () => {
   });
 
   test('of the client and of the hooks keep private members as #private', () => {
-    const inWords = (text: string) =>
+    const withKeyword = (text: string) =>
       text.match(/^\s*(?:private|protected) .*$|\((?:private|protected) .*$/gm) ?? [];
-    expect(inWords('class A {\n  private readonly b = 1;\n  #c = 2;\n}')).toEqual([
+    expect(withKeyword('class A {\n  private readonly b = 1;\n  #c = 2;\n}')).toEqual([
       '  private readonly b = 1;',
     ]);
-    expect(['src/client', 'src/react'].flatMap(sourcesUnder).flatMap((file) => inWords(read(file)))).toEqual(
-      [],
-    );
+    expect(
+      ['src/client', 'src/react'].flatMap(sourcesUnder).flatMap((file) => withKeyword(read(file))),
+    ).toEqual([]);
   });
 
   test('none has more than 450 lines, and few have fewer than 40', () => {

@@ -87,7 +87,7 @@ export class ToolRunner {
         approved: call.approvalId !== null,
         signal,
       });
-      return inWords(outcome, call.toolName);
+      return asStored(outcome, call.toolName);
     } catch (error) {
       return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
     }
@@ -110,7 +110,7 @@ async function placeOf({ engine, history }: ToolSource, { agent, invocationId }:
 }
 
 /** An outcome as the store returns it; an output that cannot be written as JSON is a failure of the tool. */
-function inWords(outcome: Outcome, toolName: string): Outcome {
+function asStored(outcome: Outcome, toolName: string): Outcome {
   if (outcome.kind === 'error') return { kind: 'error', errorText: String(outcome.errorText) };
   if (outcome.kind !== 'output') return outcome;
   try {

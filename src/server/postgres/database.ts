@@ -128,7 +128,7 @@ export function codeOf(error: unknown): string | null {
 }
 
 /** What is wrong with a database that cannot be used, in words that say what to do. The password is in none of them. */
-export function inWords(error: unknown, url: string): string {
+export function describeFault(error: unknown, url: string): string {
   const where = placeOf(url);
   switch (codeOf(error)) {
     case 'ECONNREFUSED':

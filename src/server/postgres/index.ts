@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type SharedStore, StoreError } from '../store/store.ts';
-import { Database, inWords, type PostgresOptions } from './database.ts';
+import { Database, describeFault, type PostgresOptions } from './database.ts';
 import { migrate, quote } from './schema.ts';
 import { PostgresStore } from './store.ts';
 
@@ -47,7 +47,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
       const { rows: modes } = await client.query<{ transaction_read_only: string }>(
         'show transaction_read_only',
       );
-      if (modes[0]?.transaction_read_only === 'on') throw new StoreError(inWords({ code: '25006' }, url));
+      if (modes[0]?.transaction_read_only === 'on')
+        throw new StoreError(describeFault({ code: '25006' }, url));
       await migrate(client, schema);
       await client.query(removeUnsaid(quote(schema)), [now?.() ?? null]);
     });
@@ -58,7 +59,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
   } catch (cause) {
     await db.close();
     if (cause instanceof StoreError) throw cause;
-    throw new StoreError(inWords(cause, url), { cause });
+    throw new StoreError(describeFault(cause, url), { cause });
   }
 }
 

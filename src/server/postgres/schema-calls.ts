@@ -1,6 +1,6 @@
 import { noSuchSession, recordedAlready } from '../store/rules.ts';
 import { type SessionKey, StaleFence, StateConflict, StoreError, StoreUnavailable } from '../store/store.ts';
-import { codeOf, type Database, inWords, isUnavailable, type Value } from './database.ts';
+import { codeOf, type Database, describeFault, isUnavailable, type Value } from './database.ts';
 import { statementsIn } from './statements.ts';
 
 /** Calls statements and functions of one schema; what goes wrong is an error of the store. */
@@ -60,7 +60,7 @@ export class SchemaCalls {
     if (key && code === 'DL003') return new StoreError(`The session ${key.id} exists.`);
     if (code === 'DL004') return new StateConflict(`Changed meanwhile: ${(error as Error).message}`);
     if (code === '23505') return recordedAlready('call or approval');
-    const words = inWords(error, this.#url);
+    const words = describeFault(error, this.#url);
     return new (isUnavailable(error) ? StoreUnavailable : StoreError)(words, { cause: error });
   }
 }

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Hub } from '../log/hub.ts';
 import { StoreError } from '../store/store.ts';
-import { inWords, placeOf, RedisConnection, type RedisOptions, tooOld } from './redis-connection.ts';
+import { describeFault, placeOf, RedisConnection, type RedisOptions, tooOld } from './redis-connection.ts';
 import { aliveKey, RedisHub } from './redis-hub.ts';
 
 export type { RedisOptions };
@@ -36,7 +36,7 @@ export async function openRedisHub(options: RedisOptions): Promise<Hub> {
   } catch (cause) {
     connection.close();
     if (cause instanceof StoreError) throw cause;
-    throw new StoreError(inWords(cause, url), { cause });
+    throw new StoreError(describeFault(cause, url), { cause });
   }
 }
 

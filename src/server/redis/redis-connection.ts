@@ -48,7 +48,9 @@ export class RedisConnection {
     const connection = new RedisConnection(options, beat);
     // A failure of the first connection is thrown at once, because waiting does not repair it.
     await tryOnce(options.url, beat).catch((cause: unknown) => {
-      throw cause instanceof StoreError ? cause : new StoreError(inWords(cause, options.url), { cause });
+      throw cause instanceof StoreError
+        ? cause
+        : new StoreError(describeFault(cause, options.url), { cause });
     });
     await connection.#connect();
     connection.#timer = setInterval(() => connection.#sayAlive(), BEAT_MS);
@@ -146,7 +148,7 @@ export class RedisConnection {
   /** Redis answers, but refuses writes. A broken connection is handled by its own events. */
   #refused(error: unknown): void {
     if (this.#isAway || this.#isClosed || !this.#client?.isReady) return;
-    const words = inWords(error, this.#options.url);
+    const words = describeFault(error, this.#options.url);
     if (this.#refusal === null) this.#options.onWarning?.(words);
     this.#refusal = words;
   }
@@ -185,7 +187,7 @@ async function newClient(url: string, reconnectStrategy: (retries: number, cause
 }
 
 /** What is wrong with a Redis that cannot be used, in words that say what to do. The password is in none of them. */
-export function inWords(error: unknown, url: string): string {
+export function describeFault(error: unknown, url: string): string {
   const where = placeOf(url);
   const message = error instanceof Error ? error.message : String(error);
   const { code } = (error ?? {}) as { code?: unknown };

@@ -1,4 +1,4 @@
-import { inWords, withoutKeys } from '../../../models/for-server.ts';
+import { oneLine, withoutKeys } from '../../../models/for-server.ts';
 import { ProtocolError } from '../../../protocol/index.ts';
 import type { Effect } from './effects.ts';
 
@@ -28,7 +28,7 @@ export const SERVER_FAULT = 'Something went wrong on the server. Please try agai
 
 /** Returns how a failure of the agent is reported. Keys are removed from the provider's text. */
 export function reportFailure({ code, message }: Failure): FailureReport {
-  const words = withoutKeys(inWords(message));
+  const words = withoutKeys(oneLine(message));
   const text = modelErrorText(code, words);
   const error = new ProtocolError(modelErrorCode(code), text);
   const data = error.toWire();
