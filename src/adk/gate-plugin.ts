@@ -329,9 +329,9 @@ export function pluginIn(context: { pluginManager: PluginManager }): GatePlugin 
 /** A finished transcript as content: without it, later requests would lack the speech. */
 function spokenContent(event: Event): Event['content'] {
   if (event.partial || event.content) return undefined;
-  const { inputTranscription: heard, outputTranscription: said } = event;
-  if (heard?.finished && heard.text) return { role: 'user', parts: [{ text: heard.text }] };
-  if (said?.finished && said.text) return { role: 'model', parts: [{ text: said.text }] };
+  const { inputTranscription: input, outputTranscription: output } = event;
+  if (input?.finished && input.text) return { role: 'user', parts: [{ text: input.text }] };
+  if (output?.finished && output.text) return { role: 'model', parts: [{ text: output.text }] };
   return undefined;
 }
 

@@ -15,8 +15,8 @@ export type MessageOutput =
   | { type: 'heard'; text: string; finished: boolean }
   | { type: 'failed'; code: string; message: string }
   | { type: 'interrupted'; cancelled: string[] }
-  /** `goesOn`: the model is about to speak again, or not; unknown for models that do not say. */
-  | { type: 'turn-complete'; goesOn: boolean | undefined; isIdle: boolean };
+  /** `continues`: the model is about to speak again, or not; unknown for models that do not say. */
+  | { type: 'turn-complete'; continues: boolean | undefined; isIdle: boolean };
 
 type BlockKind = 'text' | 'reasoning';
 
@@ -98,7 +98,7 @@ export class MessageChunks {
       out.push(...this.close(), { type: 'interrupted', cancelled: cancelledCalls ?? [] });
     }
     if (event.turnComplete) {
-      out.push(...this.close(), { type: 'turn-complete', goesOn: continues, isIdle: wasIdle === true });
+      out.push(...this.close(), { type: 'turn-complete', continues, isIdle: wasIdle === true });
     }
     return out;
   }

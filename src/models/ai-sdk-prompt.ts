@@ -84,7 +84,7 @@ function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] 
   const user: User = [];
   const isModel = content.role === 'model';
   for (const part of content.parts ?? []) {
-    const said = providerOptionsOf(part);
+    const providerOptions = providerOptionsOf(part);
     if (part.functionCall) {
       const { id, name = '', args = {} } = part.functionCall;
       assistant.push({
@@ -92,7 +92,7 @@ function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] 
         toolCallId: ids.forCall(name, id),
         toolName: name,
         input: args,
-        ...said,
+        ...providerOptions,
       });
     } else if (part.functionResponse) {
       const { id, name = '', response = {} } = part.functionResponse;
@@ -109,8 +109,13 @@ function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] 
       const file = toFile(part, isBare);
       if (file) (isModel ? assistant : user).push(file);
     } else if (part.text !== undefined && (part.text !== '' || part.partMetadata)) {
-      if (part.thought) assistant.push({ type: 'reasoning', text: part.text, ...said });
-      else (isModel ? assistant : user).push({ type: 'text', text: part.text, ...(isModel ? said : {}) });
+      if (part.thought) assistant.push({ type: 'reasoning', text: part.text, ...providerOptions });
+      else
+        (isModel ? assistant : user).push({
+          type: 'text',
+          text: part.text,
+          ...(isModel ? providerOptions : {}),
+        });
     }
   }
   // Providers refuse a message of thoughts alone, such as one that was cut off before its first word.

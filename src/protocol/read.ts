@@ -57,12 +57,12 @@ export function readInput(messages: unknown, limits: Limits = LIMITS): Input {
   }
   const parts = partsOf(last);
   if (role !== 'user') return { kind: 'answers', messageId: id, answers: readAnswers(parts, limits) };
-  const said = parts.flatMap(readPart);
-  const speaks = said.some((part) => part.type !== 'text' || part.text.trim() !== '');
-  if (speaks) {
-    measure(said, limits);
+  const content = parts.flatMap(readPart);
+  const hasContent = content.some((part) => part.type !== 'text' || part.text.trim() !== '');
+  if (hasContent) {
+    measure(content, limits);
     const metadata = readMetadata(last.metadata, limits);
-    return { kind: 'message', id, parts: said, ...(metadata && { metadata }) };
+    return { kind: 'message', id, parts: content, ...(metadata && { metadata }) };
   }
   const answers = readAnswers(parts, limits);
   if (answers.length > 0) return { kind: 'answers', messageId: undefined, answers };
@@ -96,7 +96,7 @@ function partsOf(message: Fields): Fields[] {
     throw refusal('The last message has no "parts" and no "content".');
   const own = list(parts, '"parts"');
   // Older clients also write the text of the parts into `content`: reading both would double it.
-  const said =
+  const written =
     own.length > 0
       ? own
       : typeof content === 'string'
@@ -107,7 +107,7 @@ function partsOf(message: Fields): Fields[] {
       ? { type: 'file', url: entry.url, mediaType: entry.contentType, filename: entry.name }
       : entry,
   );
-  return [...said, ...attached].map((part) => {
+  return [...written, ...attached].map((part) => {
     if (!isRecord(part)) throw refusal('A message part must be an object.');
     if (typeof part.type !== 'string') throw refusal('A message part has no "type".');
     return part;

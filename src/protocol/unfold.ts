@@ -18,7 +18,7 @@ export function unfold(message: Message, from = 0): Chunk[] {
       : { type: 'start', messageId, messageMetadata: metadata },
     ...parts.flatMap((part, index): Chunk[] => {
       if ('toolCallId' in part) return [...(index < from ? [] : inputOf(part)), ...endOf(part)];
-      return index < from ? [] : saidIn(part, index);
+      return index < from ? [] : contentChunks(part, index);
     }),
     {
       type: 'finish',
@@ -57,7 +57,7 @@ function requestOf({ toolCallId }: ToolPart, { id: approvalId, descriptor }: App
   return { type: 'tool-approval-request', toolCallId, approvalId, ...described };
 }
 
-function saidIn(part: MessagePart, index: number): Chunk[] {
+function contentChunks(part: MessagePart, index: number): Chunk[] {
   const id = String(index);
   switch (part.type) {
     case 'text':

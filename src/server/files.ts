@@ -78,11 +78,11 @@ async function admitPart(
 
 /** Stores the files of a message, and returns the message with their addresses. */
 export async function storeMessage(
-  said: { id: string; parts: AdmittedPart[]; metadata: PageMetadata | undefined; createdAt: number },
+  admitted: { id: string; parts: AdmittedPart[]; metadata: PageMetadata | undefined; createdAt: number },
   store: Store,
   key: OwnedKey,
 ): Promise<Message> {
-  const { id, parts, metadata, createdAt } = said;
+  const { id, parts, metadata, createdAt } = admitted;
   const stored: Message = { id, role: 'user', metadata: { ...metadata, createdAt }, parts: [] };
   for (const part of parts) {
     if (part.type === 'text') {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Chunk, Grammar, type Message, MessageFold } from '../../src/protocol/index.ts';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
 import { ChunkLog } from '../../src/server/log/log.ts';
-import { heardIn, restOf } from '../../src/server/log/take-over.ts';
+import { messagesToStore, restOf } from '../../src/server/log/take-over.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, read, say, shape } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';
@@ -286,7 +286,7 @@ describe('what is said behind a log', () => {
     (at) => {
       const heard = SAID.slice(0, at);
       const draft = folded(SAID.slice(0, 4));
-      const [more] = heardIn(logOf(heard), [user, draft]);
+      const [more] = messagesToStore(logOf(heard), [user, draft]);
       const all = more ?? draft;
       const isOver = heard.some((chunk) => chunk?.type === 'finish');
       const text = all.parts[0] && 'text' in all.parts[0] ? all.parts[0].text : '';

@@ -79,11 +79,11 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     const said = parts.filter((part) => !part.functionResponse);
     if (said.length > 0) {
       this.interrupt();
-      this.tellLate();
+      this.addLateResponses();
       this.conversation.addUser({ ...content, parts: said });
       this.callsInARow = 0;
       this.generate();
-    } else if (!this.generation && (this.tellLate() || isDue)) this.generate();
+    } else if (!this.generation && (this.addLateResponses() || isDue)) this.generate();
   }
 
   async sendRealtime(_blob: Blob): Promise<void> {}
@@ -92,7 +92,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     if (this.isClosed) return;
     const wasWaiting = this.conversation.isWaiting;
     const wasTalking = this.interrupt();
-    this.tellLate();
+    this.addLateResponses();
     this.conversation.moveOn();
     if (!wasTalking && wasWaiting) this.out.push({ interrupted: true });
     if (wasTalking || wasWaiting) this.endTurn({ continues: false });
@@ -128,7 +128,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     return true;
   }
 
-  private tellLate(): boolean {
+  private addLateResponses(): boolean {
     if (this.late.length === 0) return false;
     this.conversation.addUser({ role: 'user', parts: this.late.map((text) => ({ text })) });
     this.late = [];
@@ -193,7 +193,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     if (response.content) this.conversation.addModel(response.content);
     this.out.push(response);
     if (callsIn(response.content).length === 0) this.endTurn({ continues: this.late.length > 0 });
-    if (this.tellLate()) this.generate();
+    if (this.addLateResponses()) this.generate();
   }
 }
 

@@ -153,7 +153,7 @@ export class AgentRuns {
     const { appName, userId, sessionId: id } = history.key;
     let view: RunView | null = null;
     let count = 0;
-    const tell = (event: Event): Promise<void> | undefined => {
+    const pass = (event: Event): Promise<void> | undefined => {
       if (view) apply({ type: 'event', n: run.n, event, view });
       const full = room();
       if (full) return unlessAborted(full, run.controller.signal, () => undefined);
@@ -170,7 +170,7 @@ export class AgentRuns {
       };
       // The state needs nothing of a partial text but its deltas, so they bypass ADK's layers.
       const fastPath = (response: LlmResponse, from: Speaker) =>
-        run.isOver ? undefined : tell({ ...response, ...from } as Event);
+        run.isOver ? undefined : pass({ ...response, ...from } as Event);
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
       view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, fastPath });
@@ -186,7 +186,7 @@ export class AgentRuns {
           : this.turnEvents(run, request as TurnRequest);
       for await (const event of events) {
         if (run.isOver) return null;
-        const wait = tell(event);
+        const wait = pass(event);
         if (wait) await wait;
       }
       return null;

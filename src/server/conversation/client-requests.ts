@@ -14,9 +14,9 @@ import { type AdmittedPart, admit } from '../files.ts';
 import type { Output } from '../output/output.ts';
 import type {
   AnsweredBy,
-  Asked,
   PostedContinuation,
   PostedMessage,
+  RequestContext,
   SseResponse,
   TypedMessage,
 } from '../registry/session.ts';
@@ -58,7 +58,7 @@ export class ClientRequests {
   }
 
   /** Takes a typed message. Resolves when it is taken, rejects when it is rejected. */
-  async say(message: TypedMessage, { again, ...asked }: Asked & { again: boolean }): Promise<void> {
+  async say(message: TypedMessage, { again, ...asked }: RequestContext & { again: boolean }): Promise<void> {
     const { engine, key, runner, listeners, requests } = this.context;
     requests.setNewest(asked.requestId ?? null);
     const known = this.repeated(asked);
@@ -91,7 +91,7 @@ export class ClientRequests {
   }
 
   /** Continues a message of the agent that was cut. */
-  async continueMessage(messageId: string, asked: Asked): Promise<void> {
+  async continueMessage(messageId: string, asked: RequestContext): Promise<void> {
     const { runner, listeners, requests } = this.context;
     requests.setNewest(asked.requestId ?? null);
     const known = this.repeated(asked);
@@ -104,7 +104,7 @@ export class ClientRequests {
   }
 
   /** Takes answers to open calls. */
-  async answer(answers: Answer[], { by, ...asked }: Asked & { by: Identity }): Promise<void> {
+  async answer(answers: Answer[], { by, ...asked }: RequestContext & { by: Identity }): Promise<void> {
     const { runner, listeners, requests } = this.context;
     if (asked.requestId !== undefined) requests.setNewest(asked.requestId);
     const known = this.repeated(asked);
@@ -118,7 +118,10 @@ export class ClientRequests {
   }
 
   /** Interrupts the agent. Resolves with false when the request was made before. */
-  async interrupt({ heard = NOTHING_HEARD, ...asked }: Partial<Asked> & { heard?: Heard }): Promise<boolean> {
+  async interrupt({
+    heard = NOTHING_HEARD,
+    ...asked
+  }: Partial<RequestContext> & { heard?: Heard }): Promise<boolean> {
     const known = this.repeated(asked);
     if (known) return known.then(() => false);
     const request = this.newRequest({ name: asked.requestId }, asked);
@@ -170,7 +173,7 @@ export class ClientRequests {
     return { feed: this.context.reading.feed, from: await taken, privateReplies: () => replies.take() };
   }
 
-  private newRequest(names: RequestNames, { requester, listener }: Partial<Asked>): PendingRequest {
+  private newRequest(names: RequestNames, { requester, listener }: Partial<RequestContext>): PendingRequest {
     const { output, requests, checkIsHere } = this.context;
     checkIsHere();
     return requests.add(() => output.log.last, { connection: listener?.id, ...names }, requester);
@@ -188,7 +191,7 @@ export class ClientRequests {
   }
 
   /** The result of a request that was made before over a socket; null for a new one. */
-  private repeated({ requestId, requester }: Partial<Asked>): Promise<void> | null {
+  private repeated({ requestId, requester }: Partial<RequestContext>): Promise<void> | null {
     const { requests } = this.context;
     const made = requests.made(requestId);
     if (made) {

@@ -10,13 +10,13 @@ import type { SessionLog } from '../log/log.ts';
 import { Output } from '../output/output.ts';
 import type {
   AnsweredBy,
-  Asked,
   Joined,
   Listener,
   MessagePage,
   Place,
   PostedContinuation,
   PostedMessage,
+  RequestContext,
   Session,
   SseResponse,
   TypedMessage,
@@ -191,15 +191,15 @@ export class Conversation implements Session {
     return this.engine.clock.elapsed() - runner.lastUsedAt > ms;
   }
 
-  say(message: TypedMessage, asked: Asked & { again: boolean }): Promise<void> {
+  say(message: TypedMessage, asked: RequestContext & { again: boolean }): Promise<void> {
     return this.clientRequests.say(message, asked);
   }
 
-  continueMessage(messageId: string, asked: Asked): Promise<void> {
+  continueMessage(messageId: string, asked: RequestContext): Promise<void> {
     return this.clientRequests.continueMessage(messageId, asked);
   }
 
-  answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void> {
+  answer(answers: Answer[], asked: RequestContext & { by: Identity }): Promise<void> {
     return this.clientRequests.answer(answers, asked);
   }
 
@@ -211,7 +211,7 @@ export class Conversation implements Session {
     this.runner.apply({ type: 'microphone', action, detection, from });
   }
 
-  async stop(asked: Partial<Asked> & { heard?: Heard } = {}): Promise<boolean> {
+  async stop(asked: Partial<RequestContext> & { heard?: Heard } = {}): Promise<boolean> {
     const wasRunning = this.state.isBusy;
     return (await this.clientRequests.interrupt(asked)) && wasRunning;
   }
@@ -285,7 +285,7 @@ export class Conversation implements Session {
   get isPaused(): boolean {
     const { state, runner, engine } = this;
     const isBusy = state.isBusy || state.isStarting || runner.isWorking;
-    return runner.isGone || !(isBusy || state.isSpokenTo(engine.clock.now()));
+    return runner.isGone || !(isBusy || state.isInSpeech(engine.clock.now()));
   }
 
   /** Resolves when the conversation is paused, or after half a second. */

@@ -22,9 +22,9 @@ import {
   unfinishedOutcome,
 } from '../ledger/approvals.ts';
 import type { History } from '../ledger/history.ts';
-import { isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/history.ts';
+import { isStreaming, keepText, missedOutputs, reconcile } from '../ledger/history.ts';
 import type { SessionLog } from '../log/log.ts';
-import { heardIn, messagesIn, restOf } from '../log/take-over.ts';
+import { messagesIn, messagesToStore, restOf } from '../log/take-over.ts';
 import { sentLength, textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
@@ -83,7 +83,7 @@ export async function recoverSession(
     }
     const named = messagesIn(log.chunks);
     const before = await recentMessages(store, key, named);
-    for (const message of heardIn(log.chunks, before.messages)) {
+    for (const message of messagesToStore(log.chunks, before.messages)) {
       await store.putMessage(key, message);
     }
     const session = await recover(source);
@@ -116,12 +116,12 @@ export async function recoverSession(
 async function recover(source: RecoverySource): Promise<RecoveredSession> {
   const { key, engine, history } = source;
   const { store } = engine;
-  const open = await endLeftBehind(source, await store.openCalls(key));
+  const open = await endInterruptedCalls(source, await store.openCalls(key));
   const shown = open.map(({ messageId }) => messageId);
   const { messages } = await recentMessages(store, key, shown);
   await reconcile(store, key, messages, await history.load());
   const unspoken = await endCutOff(source, open, messages);
-  if (messages.at(-1)?.metadata?.interrupted) await keepWords(history, engine.rootAgent.name, messages);
+  if (messages.at(-1)?.metadata?.interrupted) await keepText(history, engine.rootAgent.name, messages);
   const byId = new Map(messages.map((message) => [message.id, message]));
   const owners = new Map<string, Message>();
   const calls: Recovered['calls'] = [];
@@ -243,7 +243,7 @@ function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][num
  * Adds decisions that the messages do not show yet, and ends calls that were interrupted: a tool that was running on the server has
  * an unknown outcome and is not run again. Returns the calls that stay open.
  */
-async function endLeftBehind(source: RecoverySource, calls: CallRecord[]): Promise<CallRecord[]> {
+async function endInterruptedCalls(source: RecoverySource, calls: CallRecord[]): Promise<CallRecord[]> {
   const { key, engine, history } = source;
   const { store, options } = engine;
   const messages = new Map<string, Message | null>();

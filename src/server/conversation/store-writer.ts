@@ -6,7 +6,7 @@ import type { Engine } from '../engine.ts';
 import { externalise, storeMessage } from '../files.ts';
 import { Approvals, endEvent, INTERRUPTION, LEDGER, responseOf, type Verdict } from '../ledger/approvals.ts';
 import type { History } from '../ledger/history.ts';
-import { keepWords, missedOutputs, wasCut } from '../ledger/history.ts';
+import { keepText, missedOutputs, wasCut } from '../ledger/history.ts';
 import type { Output } from '../output/output.ts';
 import { heardLength, textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
@@ -261,7 +261,7 @@ export class StoreWriter {
     const { messages } = await recentMessages(engine.store, key);
     const last = messages.at(-1);
     if (last?.id !== messageId || !wasCut(last)) return null;
-    await keepWords(history, engine.rootAgent.name, messages);
+    await keepText(history, engine.rootAgent.name, messages);
     return last;
   }
 

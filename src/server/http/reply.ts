@@ -193,8 +193,8 @@ export class ResponseReader implements Reader {
 
   /** Whether there is something to send now. */
   get isReady(): boolean {
-    const isSaid = this.feed.log.last > this.seq || this.isPaused || this.why !== null;
-    return this.isDue && (isSaid || !this.isGreeted);
+    const hasOutput = this.feed.log.last > this.seq || this.isPaused || this.why !== null;
+    return this.isDue && (hasOutput || !this.isGreeted);
   }
 
   /** Whether every open call of a live turn waits: the response ends there. */

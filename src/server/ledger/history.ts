@@ -149,11 +149,11 @@ export class History {
  * Whether an event after a user message may have had effects outside: a call was answered, waits, or was made where ADK runs tools itself. A live run makes
  * no call before it is recorded, and its messages are not ADK's own: they have no invocation.
  */
-function hasEffects(event: Event, said: Event, waiting: ReadonlySet<string>): boolean {
+function hasEffects(event: Event, message: Event, waiting: ReadonlySet<string>): boolean {
   if (getFunctionResponses(event).length > 0 || event.author === 'user')
     return Boolean(event.content?.parts?.length);
   const calls = getFunctionCalls(event);
-  return said.invocationId ? calls.length > 0 : calls.some(({ id = '' }) => waiting.has(id));
+  return message.invocationId ? calls.length > 0 : calls.some(({ id = '' }) => waiting.has(id));
 }
 
 /**
@@ -173,21 +173,21 @@ export async function reconcile(
     for (const chunk of missed) fold.push(chunk);
     await store.putMessage(key, message);
   }
-  const unheard = lastWords(messages, session);
-  if (unheard) await store.putMessage(key, unheard);
+  const completed = withTextOfHistory(messages, session);
+  if (completed) await store.putMessage(key, completed);
 }
 
 /**
  * The last message that lacks text of the history, because the process died after ADK stored the text. Null when no text is missing, or when the two do not
  * match.
  */
-function lastWords(messages: Message[], session: AdkSession): Message | null {
+function withTextOfHistory(messages: Message[], session: AdkSession): Message | null {
   const message = messages.at(-1);
   if (message?.role !== 'assistant') return null;
-  const said = wordsSince(messages, session.events);
-  const shown = wordsIn(message);
-  if (said === null || said.length < shown.length || !said.startsWith(shown)) return null;
-  const rest = said.slice(shown.length);
+  const recorded = textSinceUser(messages, session.events);
+  const shown = textIn(message);
+  if (recorded === null || recorded.length < shown.length || !recorded.startsWith(shown)) return null;
+  const rest = recorded.slice(shown.length);
   const last = message.parts.findLast((part) => part.type === 'text');
   if (last && last === message.parts.at(-1) && last.state === 'streaming') last.text += rest;
   else if (rest) message.parts.push({ type: 'text', text: rest, state: 'done' });
@@ -204,17 +204,17 @@ export function isStreaming(
 }
 
 /** The text of a message. */
-function wordsIn(message: Message): string {
+function textIn(message: Message): string {
   return message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 /** The agent's text since the last user message, from the history; null when the history does not have that message. */
-function wordsSince(messages: readonly Message[], events: readonly Event[]): string | null {
-  const asked = messages.findLast(({ role }) => role === 'user');
+function textSinceUser(messages: readonly Message[], events: readonly Event[]): string | null {
+  const question = messages.findLast(({ role }) => role === 'user');
   const from = events.findLastIndex(
-    (event) => event.author === 'user' && event.customMetadata?.messageId === asked?.id,
+    (event) => event.author === 'user' && event.customMetadata?.messageId === question?.id,
   );
-  if (!asked || from === -1) return null;
+  if (!question || from === -1) return null;
   return events
     .slice(from + 1)
     .flatMap((event) => (event.content?.role === 'model' ? (event.content.parts ?? []) : []))
@@ -223,20 +223,20 @@ function wordsSince(messages: readonly Message[], events: readonly Event[]): str
 }
 
 /** Adds the missing text of the last message to the history: ADK stores only responses that were completed. */
-export async function keepWords(
+export async function keepText(
   history: History,
   author: string,
   messages: readonly Message[],
 ): Promise<void> {
   const message = messages.at(-1);
   if (message?.role !== 'assistant') return;
-  const said = wordsSince(messages, (await history.load()).events);
-  const shown = wordsIn(message);
-  if (said === null || said.length >= shown.length || !shown.startsWith(said)) return;
+  const recorded = textSinceUser(messages, (await history.load()).events);
+  const shown = textIn(message);
+  if (recorded === null || recorded.length >= shown.length || !shown.startsWith(recorded)) return;
   await history.append(
     createEvent({
       author,
-      content: { role: 'model', parts: [{ text: shown.slice(said.length) }] },
+      content: { role: 'model', parts: [{ text: shown.slice(recorded.length) }] },
       customMetadata: { messageId: message.id },
     }),
   );

@@ -14,7 +14,7 @@ const LEFT_OUT = '0';
 export interface ReplicatedLogContext {
   lease: Lease | null;
   /** A chunk was appended; null is the end of a response. */
-  onSaid: (log: ReplicatedLog, chunk: Chunk | null) => void;
+  onAppended: (log: ReplicatedLog, chunk: Chunk | null) => void;
   /** Resolves when the hub has every chunk so far; rejects after a time limit. */
   wait: (log: ReplicatedLog) => Promise<void>;
   onClose: (log: ReplicatedLog) => void;
@@ -35,7 +35,7 @@ export class ReplicatedLog implements SessionLog {
   private characters = 0;
   /** The number of the newest chunk that the hub does not have, or no longer has. */
   private missing: number;
-  private tellStall: () => void = () => undefined;
+  private stallCallback: () => void = () => undefined;
   private isStalled = false;
 
   constructor(key: OwnedKey, epoch: string, windows: readonly LogWindow[], context: ReplicatedLogContext) {
@@ -47,7 +47,7 @@ export class ReplicatedLog implements SessionLog {
     for (const { characters } of this.windows) this.characters += characters;
     this.shown = new ReleasedLog(this.chunks, { isGathered: true, lease: context.lease });
     const { chunks } = this;
-    this.leave = chunks.subscribe(() => context.onSaid(this, chunks.at(chunks.last)?.chunk ?? null));
+    this.leave = chunks.subscribe(() => context.onAppended(this, chunks.at(chunks.last)?.chunk ?? null));
   }
 
   /** Whether the hub has every chunk. */
@@ -60,14 +60,14 @@ export class ReplicatedLog implements SessionLog {
   }
 
   onStall(callback: () => void): void {
-    this.tellStall = callback;
+    this.stallCallback = callback;
   }
 
   /** Chunks have waited too long for the hub. */
   stalled(): void {
     if (this.isStalled || this.isKept) return;
     this.isStalled = true;
-    this.tellStall();
+    this.stallCallback();
   }
 
   keeps(from: number): boolean {

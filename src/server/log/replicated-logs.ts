@@ -77,7 +77,7 @@ export class ReplicatedLogs implements Logs {
     this.#departure = new Departure(new BatchTimer(clock, WINDOW_MS), () => this.#keepSoon());
     this.#ofEach = {
       lease,
-      onSaid: (log, chunk) => this.#said(log, chunk),
+      onAppended: (log, chunk) => this.#appended(log, chunk),
       wait: (log) => this.#wait(log),
       onClose: (log) => this.#open.delete(log),
       onRemove: (log) => this.#remove(log),
@@ -110,7 +110,7 @@ export class ReplicatedLogs implements Logs {
     this.#keep();
     const idle = new Promise<void>((resolve) => {
       this.#onIdle = resolve;
-      this.#tellIdle();
+      this.#reportIdle();
     });
     await settlesWithin(idle, CLOSE_MS, clock);
     for (const leave of this.#leave) leave();
@@ -176,7 +176,7 @@ export class ReplicatedLogs implements Logs {
     return log;
   }
 
-  #said(log: ReplicatedLog, chunk: Chunk | null): void {
+  #appended(log: ReplicatedLog, chunk: Chunk | null): void {
     this.#due.add(log);
     this.#waitsSince ??= this.#context.clock.elapsed();
     this.#cancelStallCheck ??= this.#checkStallLater();
@@ -249,7 +249,7 @@ export class ReplicatedLogs implements Logs {
   }
 
   #goOn(): void {
-    if (this.#due.size === 0) this.#tellIdle();
+    if (this.#due.size === 0) this.#reportIdle();
     else if (this.#isUrgent) this.#keep();
     else this.#departure.arrived('text-delta');
   }
@@ -272,7 +272,7 @@ export class ReplicatedLogs implements Logs {
     }
     log.added(addition);
     if (!log.isKept) this.#due.add(log);
-    this.#tellWaiting(log);
+    this.#releaseWaiting(log);
   }
 
   /** The hub lost a log. Only the owner may write it again: another owner may have started a new log, which may be lost too. */
@@ -301,7 +301,7 @@ export class ReplicatedLogs implements Logs {
     throw new ProtocolError('internal', AWAY, { retryAfterMs: WRITE_TIMEOUT_MS });
   }
 
-  #tellWaiting(log: ReplicatedLog): void {
+  #releaseWaiting(log: ReplicatedLog): void {
     const waiting = this.#waiting.get(log);
     if (!waiting) return;
     const rest = waiting.filter(({ upTo }) => upTo > log.shown.last);
@@ -323,7 +323,7 @@ export class ReplicatedLogs implements Logs {
     });
   }
 
-  #tellIdle(): void {
+  #reportIdle(): void {
     if (!this.#isBusy && this.#due.size === 0) this.#onIdle?.();
   }
 }

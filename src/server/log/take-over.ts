@@ -38,12 +38,12 @@ export interface StoredState {
  * The messages to store because the log has text that the store lacks: their owner died between two drafts. The store lacks nothing but text, since approval
  * requests and ends are stored before they are sent.
  */
-export function heardIn(log: ChunkLog, stored: readonly Message[]): Message[] {
+export function messagesToStore(log: ChunkLog, stored: readonly Message[]): Message[] {
   const found: Message[] = [];
   for (const [id, { fold, isWhole, isOver }] of read(log).messages) {
     if (isOver || !isWhole || fold.message.parts.length === 0) continue;
     const message = stored.find((one) => one.id === id);
-    const more = message ? withWords(message, fold.message) : onlyWords(fold.message);
+    const more = message ? withLongerText(message, fold.message) : onlyText(fold.message);
     if (more) found.push(more);
   }
   return found;
@@ -61,43 +61,43 @@ export function restOf(
   { open, awaited }: StoredState,
 ): (Chunk | null)[] | null {
   const { messages, known, current } = read(log);
-  const said: (Chunk | null)[] = [];
+  const missing: (Chunk | null)[] = [];
   // The current chunks belong to an unknown message.
   if (current === undefined) return null;
   let isIn = current;
   const end = (messageId: string, finish: Chunk) => {
-    if (isIn !== messageId) said.push({ type: 'start', messageId });
-    said.push(finish, null);
+    if (isIn !== messageId) missing.push({ type: 'start', messageId });
+    missing.push(finish, null);
     isIn = null;
   };
   // The current message is the last to start, but the first to end.
-  const heard = [...messages].sort(([one], [other]) => Number(other === current) - Number(one === current));
-  for (const [id, { fold, isWhole, isOver }] of heard) {
+  const logged = [...messages].sort(([one], [other]) => Number(other === current) - Number(one === current));
+  for (const [id, { fold, isWhole, isOver }] of logged) {
     if (isOver) {
-      if (isIn === id) said.push(null);
+      if (isIn === id) missing.push(null);
       if (isIn === id) isIn = null;
       continue;
     }
     const message = stored.find((one) => one.id === id);
     if (!message) {
       if (fold.message.parts.length > 0) return null;
-      if (!awaited.has(id)) end(id, NOTHING_SAID);
+      if (!awaited.has(id)) end(id, EMPTY_FINISH);
       continue;
     }
     const more = isWhole ? differences(fold, message) : null;
     if (!more) return null;
-    if (more.length > 0 && isIn !== id) said.push({ type: 'start', messageId: id });
+    if (more.length > 0 && isIn !== id) missing.push({ type: 'start', messageId: id });
     if (more.length > 0) isIn = id;
-    said.push(...more);
+    missing.push(...more);
     if (!open.has(id)) end(id, finishOf(message));
   }
-  const unheard = stored.slice(stored.findLastIndex(({ id }) => known.has(id)) + 1);
+  const unlogged = stored.slice(stored.findLastIndex(({ id }) => known.has(id)) + 1);
   // The log has none of them: it belongs to something else, or its beginning is lost.
-  if (unheard.length === stored.length && stored.length > 0) return null;
-  return [...said, ...unheard.flatMap((message) => anew(message, open))];
+  if (unlogged.length === stored.length && stored.length > 0) return null;
+  return [...missing, ...unlogged.flatMap((message) => anew(message, open))];
 }
 
-const NOTHING_SAID: Chunk = {
+const EMPTY_FINISH: Chunk = {
   type: 'finish',
   finishReason: 'other',
   messageMetadata: { interrupted: true, cutOff: true },
@@ -139,22 +139,22 @@ function read(log: ChunkLog): Heard {
 }
 
 /** A message that the store does not have yet, if it has nothing but text. */
-function onlyWords(message: Message): Message | null {
-  return message.parts.every(isWords) ? message : null;
+function onlyText(message: Message): Message | null {
+  return message.parts.every(isTextPart) ? message : null;
 }
 
 /** A stored message with the text of the log that it lacks; null when it lacks none, or when the two do not match. */
-function withWords(stored: Message, heard: Message): Message | null {
+function withLongerText(stored: Message, logged: Message): Message | null {
   const parts = [...stored.parts];
   let isMore = false;
-  for (const [index, part] of heard.parts.entries()) {
+  for (const [index, part] of logged.parts.entries()) {
     const has = parts[index];
     if (has === undefined) {
-      if (!isWords(part)) return null;
+      if (!isTextPart(part)) return null;
       parts.push(part);
       isMore = true;
     } else if (has.type !== part.type) return null;
-    else if (isWords(part) && isWords(has) && part.text.length > has.text.length) {
+    else if (isTextPart(part) && isTextPart(has) && part.text.length > has.text.length) {
       if (!part.text.startsWith(has.text)) return null;
       parts[index] = part;
       isMore = true;
@@ -164,44 +164,44 @@ function withWords(stored: Message, heard: Message): Message | null {
 }
 
 /** Whether a new owner takes a part from the log, because the store may lack it: text and reasoning. */
-export function isWords(part: MessagePart): part is Extract<MessagePart, { type: 'text' | 'reasoning' }> {
+export function isTextPart(part: MessagePart): part is Extract<MessagePart, { type: 'text' | 'reasoning' }> {
   return part.type === 'text' || part.type === 'reasoning';
 }
 
 /** The chunks that turn a message of the log into the stored one; null when no chunks can. */
 function differences(fold: MessageFold, stored: Message): Chunk[] | null {
-  const said: Chunk[] = [];
+  const missing: Chunk[] = [];
   const { parts } = fold.message;
   const blocks = new Map(fold.openBlocks.map(({ id, part }) => [part as MessagePart, id]));
-  for (const [index, heard] of parts.entries()) {
+  for (const [index, logged] of parts.entries()) {
     const part = stored.parts[index];
-    if (part?.type !== heard.type) return null;
-    if (isWords(part) && isWords(heard)) {
-      const id = blocks.get(heard);
-      const rest = part.text.slice(heard.text.length);
-      if (!part.text.startsWith(heard.text) || (rest && id === undefined)) return null;
+    if (part?.type !== logged.type) return null;
+    if (isTextPart(part) && isTextPart(logged)) {
+      const id = blocks.get(logged);
+      const rest = part.text.slice(logged.text.length);
+      if (!part.text.startsWith(logged.text) || (rest && id === undefined)) return null;
       if (id === undefined) continue;
-      if (rest) said.push({ type: `${part.type}-delta`, id, delta: rest });
-      said.push({ type: `${part.type}-end`, id });
-    } else if ('toolCallId' in part && 'toolCallId' in heard) {
-      const more = part.toolCallId === heard.toolCallId ? callRest(heard, part) : null;
+      if (rest) missing.push({ type: `${part.type}-delta`, id, delta: rest });
+      missing.push({ type: `${part.type}-end`, id });
+    } else if ('toolCallId' in part && 'toolCallId' in logged) {
+      const more = part.toolCallId === logged.toolCallId ? callRest(logged, part) : null;
       if (!more) return null;
-      said.push(...more);
+      missing.push(...more);
     }
   }
-  return [...said, ...stored.parts.slice(parts.length).flatMap(chunksOf)];
+  return [...missing, ...stored.parts.slice(parts.length).flatMap(chunksOf)];
 }
 
 type ToolPart = Extract<MessagePart, { toolCallId: string }>;
 
 /** The chunks that a call lacks; null when the log has more of it than the store. */
-function callRest(heard: ToolPart, stored: ToolPart): Chunk[] | null {
-  if (isSettled(heard.state)) return isSettled(stored.state) ? [] : null;
-  const wasAsked = heard.state === 'approval-requested' || heard.state === 'approval-responded';
+function callRest(logged: ToolPart, stored: ToolPart): Chunk[] | null {
+  if (isSettled(logged.state)) return isSettled(stored.state) ? [] : null;
+  const wasAsked = logged.state === 'approval-requested' || logged.state === 'approval-responded';
   return chunksOf(stored).filter(({ type }) => {
     if (type.startsWith('tool-output-')) return true;
     if (type === 'tool-input-start') return false;
-    return type === 'tool-input-available' ? heard.state === 'input-streaming' : !wasAsked;
+    return type === 'tool-input-available' ? logged.state === 'input-streaming' : !wasAsked;
   });
 }
 
@@ -221,13 +221,13 @@ function chunksOf(part: MessagePart): Chunk[] {
 function finishOf(message: Message): Chunk {
   const [finish] = unfold(message).slice(-1);
   const { metadata } = message;
-  return { ...(finish ?? NOTHING_SAID), ...(metadata && { messageMetadata: metadata }) } as Chunk;
+  return { ...(finish ?? EMPTY_FINISH), ...(metadata && { messageMetadata: metadata }) } as Chunk;
 }
 
 /** The chunks of a message that is not in the log. */
 function anew(message: Message, open: ReadonlySet<string>): (Chunk | null)[] {
   if (message.role === 'user') return [{ type: 'data-message', data: { message }, transient: true }];
   const start = unfold(message).slice(0, 1);
-  const said = message.parts.flatMap(chunksOf);
-  return [...start, ...said, ...(open.has(message.id) ? [] : [finishOf(message), null])];
+  const missing = message.parts.flatMap(chunksOf);
+  return [...start, ...missing, ...(open.has(message.id) ? [] : [finishOf(message), null])];
 }

@@ -57,35 +57,35 @@ export interface Handover {
 export function forward(handover: Handover, body: string | null): Promise<Forwarded> {
   const headers = headersFor(handover);
   if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
-  const asked = open(handover, headers);
+  const outgoing = open(handover, headers);
   return new Promise((resolve, reject) => {
-    asked.once('error', (error) => reject(faultOf(error)));
-    asked.once('response', (response) => {
-      asked.on('error', () => undefined);
+    outgoing.once('error', (error) => reject(faultOf(error)));
+    outgoing.once('response', (response) => {
+      outgoing.on('error', () => undefined);
       // It ends with an error when the other node dies: its reader gets the close.
       response.on('error', () => undefined);
       resolve({ status: response.statusCode ?? 502, headers: headersOf(response), body: response });
     });
-    asked.end(body ?? undefined);
+    outgoing.end(body ?? undefined);
   });
 }
 
 /** Joins a client's stream, which waits to be upgraded, to another node. False when that does not have the session. */
 export function forwardUpgrade(handover: Handover, stream: Duplex, head: Buffer): Promise<boolean> {
   const headers = { ...headersFor(handover), connection: 'Upgrade', upgrade: 'websocket' };
-  const asked = open(handover, headers);
+  const outgoing = open(handover, headers);
   return new Promise((resolve, reject) => {
-    asked.once('error', (error) => reject(faultOf(error)));
-    asked.once('upgrade', (response, upstream, rest) => {
-      asked.on('error', () => undefined);
+    outgoing.once('error', (error) => reject(faultOf(error)));
+    outgoing.once('upgrade', (response, upstream, rest) => {
+      outgoing.on('error', () => undefined);
       stream.write(headOf(response));
       if (rest.length > 0) stream.write(rest);
       if (head.length > 0) upstream.write(head);
       join(stream, upstream);
       resolve(true);
     });
-    asked.once('response', (response) => {
-      asked.on('error', () => undefined);
+    outgoing.once('response', (response) => {
+      outgoing.on('error', () => undefined);
       response.on('error', () => undefined);
       if (response.headers[NOT_HERE] !== undefined) {
         response.resume();
@@ -96,36 +96,36 @@ export function forwardUpgrade(handover: Handover, stream: Duplex, head: Buffer)
       response.pipe(stream);
       resolve(true);
     });
-    stream.once('close', () => asked.destroy());
-    asked.end();
+    stream.once('close', () => outgoing.destroy());
+    outgoing.end();
   });
 }
 
 /** Resolves when a node answers anything at all. */
 export function reach(node: NodePlace): Promise<void> {
   const request = new Request(new URL('/health', node.address), { method: 'HEAD' });
-  const asked = open({ request, node, signal: AbortSignal.timeout(CONNECT_MS) }, {});
+  const outgoing = open({ request, node, signal: AbortSignal.timeout(CONNECT_MS) }, {});
   return new Promise((resolve, reject) => {
-    asked.once('error', reject);
-    asked.once('response', (response) => {
+    outgoing.once('error', reject);
+    outgoing.once('response', (response) => {
       response.resume();
       resolve();
     });
-    asked.end();
+    outgoing.end();
   });
 }
 
 /** Whether another node says that it can do its work. Never rejects. */
 export function isFit(node: NodePlace, basePath: string): Promise<boolean> {
   const request = new Request(new URL(`${basePath}/health`, node.address));
-  const asked = open({ request, node, signal: AbortSignal.timeout(CONNECT_MS) }, {});
+  const outgoing = open({ request, node, signal: AbortSignal.timeout(CONNECT_MS) }, {});
   return new Promise((resolve) => {
-    asked.once('error', () => resolve(false));
-    asked.once('response', (response) => {
+    outgoing.once('error', () => resolve(false));
+    outgoing.once('response', (response) => {
       response.resume();
       resolve(response.statusCode === 200 && response.headers[TROUBLED] === undefined);
     });
-    asked.end();
+    outgoing.end();
   });
 }
 
@@ -151,14 +151,14 @@ function open(
   if (protocol === 'https:') headers['x-forwarded-proto'] = 'https';
   const ask = to.protocol === 'https:' ? overHttps : overHttp;
   // A connection of its own: one that was kept could be closed just when it is used, and the outcome would be unknown.
-  const asked = ask(to, { method: request.method, headers, agent: false, signal });
+  const outgoing = ask(to, { method: request.method, headers, agent: false, signal });
   const late = setTimeout(
-    () => asked.destroy(Object.assign(new Error('The node does not answer.'), { code: LATE })),
+    () => outgoing.destroy(Object.assign(new Error('The node does not answer.'), { code: LATE })),
     CONNECT_MS,
   );
-  asked.once('socket', (socket) => socket.once('connect', () => clearTimeout(late)));
-  asked.once('close', () => clearTimeout(late));
-  return asked;
+  outgoing.once('socket', (socket) => socket.once('connect', () => clearTimeout(late)));
+  outgoing.once('close', () => clearTimeout(late));
+  return outgoing;
 }
 
 /** The failure of a request: nothing of it arrived, or that is unknown. */

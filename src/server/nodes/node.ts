@@ -55,7 +55,7 @@ export interface NodeContext extends NodeOptions {
 }
 
 /** A request, as it can be handed on. */
-export interface Asked {
+export interface ForwardableRequest {
   request: Request;
   /** What was read of it. */
   body: () => string | null;
@@ -66,7 +66,7 @@ export interface Asked {
 }
 
 /** Hands a request on; null when the session is not there. The caller of the result calls `end` when the response is over. */
-type There<T> = (handover: Handover, end: () => void) => Promise<T | null>;
+type Forwarding<T> = (handover: Handover, end: () => void) => Promise<T | null>;
 
 /** Renewals within a lease: one that is late, or lost, harms nothing. */
 const RENEWALS = 5;
@@ -75,7 +75,7 @@ const SURE = 0.9;
 /** So far clocks may differ: it is what a card has more or less of its time. */
 const CLOCK_MS = 1000;
 /** The attempt to connect to a peer whose failure is logged: at the first one the peer may not listen yet. */
-const TOLD_AT = 2;
+const LOGGED_ATTEMPT = 2;
 /** How long a node that ends waits for the store. */
 const LEAVE_MS = 2000;
 /** Between two looks for the owner of a session. */
@@ -270,7 +270,7 @@ export class ClusterNode implements Lease {
   }
 
   /** Answers a request here, or lets the node answer it that owns its session. */
-  answer(asked: Asked, here: () => Promise<Reply>): Promise<Reply> {
+  answer(asked: ForwardableRequest, here: () => Promise<Reply>): Promise<Reply> {
     return this.#route(asked, here, async (handover, end) => {
       const answered = await forward(handover, asked.body());
       if (answered.headers[NOT_HERE] !== undefined) {
@@ -321,7 +321,7 @@ export class ClusterNode implements Lease {
   }
 
   /** Looks for the owner until it is found, or for longer than a dead one is waited for. */
-  async #route<T>(asked: Asked, here: () => Promise<T>, there: There<T>): Promise<T> {
+  async #route<T>(asked: ForwardableRequest, here: () => Promise<T>, there: Forwarding<T>): Promise<T> {
     const { clock } = this.#context;
     const until = clock.elapsed() + this.leaseMs + SLACK_MS;
     for (;;) {
@@ -345,7 +345,7 @@ export class ClusterNode implements Lease {
   }
 
   /** Asks another node; null when that does not have the session, or is not there. */
-  async #ask<T>(asked: Asked, node: NodePlace, there: There<T>): Promise<T | null> {
+  async #ask<T>(asked: ForwardableRequest, node: NodePlace, there: Forwarding<T>): Promise<T | null> {
     const ending = new AbortController();
     // Stop waiting for the answer when the other node dies.
     const end = this.#peers.follow(node, () => ending.abort());
@@ -424,7 +424,7 @@ export class ClusterNode implements Lease {
     reach(node).then(
       () => this.#peers.reached(node),
       (error: unknown) => {
-        if (this.#peers.notMet(node) !== TOLD_AT) return;
+        if (this.#peers.notMet(node) !== LOGGED_ATTEMPT) return;
         const about = { node: node.name, address: node.address, error: String(error) };
         this.#context.logger.warn(
           'another node cannot be reached: nodes must reach the address of each other',

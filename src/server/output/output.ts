@@ -106,7 +106,7 @@ export class Output {
   say(chunk: Chunk): void {
     this.current?.push(chunk);
     this.log.append(chunk);
-    this.drafts.said();
+    this.drafts.appended();
   }
 
   /** Counts a piece of sound of a message. */

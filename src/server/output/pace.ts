@@ -1,6 +1,6 @@
 import type { Message, MessageMetadata } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
-import { isWords } from '../log/take-over.ts';
+import { isTextPart } from '../log/take-over.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
 
 /** One timer for many writers: each that asks is woken at the end of the current window. */
@@ -50,9 +50,9 @@ export class Departure {
 
   /** A chunk arrived. Called for every token, so it looks nothing up while text gathers. */
   arrived(type: string | undefined): void {
-    const isWord = type === 'text-delta' || type === 'reasoning-delta';
-    if (isWord && this.isPlanned) return;
-    if (isWord && !this.window.isOverSince(this.leftAt)) this.later();
+    const isDelta = type === 'text-delta' || type === 'reasoning-delta';
+    if (isDelta && this.isPlanned) return;
+    if (isDelta && !this.window.isOverSince(this.leftAt)) this.later();
     else this.leave();
   }
 
@@ -189,9 +189,9 @@ export class Drafts {
   }
 
   /** A chunk was appended. */
-  said(): void {
+  appended(): void {
     // A new owner takes text from the log, and everything else from the store.
-    if (this.hasTime && !this.isWordsOnly()) this.drop();
+    if (this.hasTime && !this.isTextOnly()) this.drop();
     this.cancel ??= this.soon();
   }
 
@@ -219,7 +219,7 @@ export class Drafts {
     if (message !== this.context.message()) return;
     this.stored = parts;
     // A draft that was planned before can wait now.
-    if (!this.cancel || !this.context.isKept() || !this.isWordsOnly()) return;
+    if (!this.cancel || !this.context.isKept() || !this.isTextOnly()) return;
     this.drop();
     this.cancel = this.soon();
   }
@@ -254,18 +254,18 @@ export class Drafts {
   private soon(): () => void {
     const { clock, pace, isKept } = this.context;
     // The first draft cannot wait: it gives the message its place among the others.
-    this.hasTime = this.stored > 0 && isKept() && this.isWordsOnly();
+    this.hasTime = this.stored > 0 && isKept() && this.isTextOnly();
     const wait = pace.book({ isFirst: this.isFirst, isKept: this.hasTime });
     return clock.after(wait, () => this.write());
   }
 
   /** Whether only text was appended since the message was stored, and none of it was spoken. */
-  private isWordsOnly(): boolean {
+  private isTextOnly(): boolean {
     const { id = '', parts = [] } = this.context.message() ?? {};
     if (this.sounds.has(id)) return false;
     for (let index = this.stored; index < parts.length; index++) {
       const part = parts[index];
-      if (part && !isWords(part)) return false;
+      if (part && !isTextPart(part)) return false;
     }
     return true;
   }

@@ -26,11 +26,11 @@ export interface Session {
   readonly key: SessionKey;
 
   /** Accepts a typed message: at once, or when the agent is done. Resolves when it is accepted, rejects when it is refused. */
-  say(message: TypedMessage, asked: Asked & { again: boolean }): Promise<void>;
+  say(message: TypedMessage, asked: RequestContext & { again: boolean }): Promise<void>;
   /** Asks the agent to continue its last message, which was cut. */
-  continueMessage(messageId: string, asked: Asked): Promise<void>;
+  continueMessage(messageId: string, asked: RequestContext): Promise<void>;
   /** Accepts answers to open calls, while everything else continues. */
-  answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void>;
+  answer(answers: Answer[], asked: RequestContext & { by: Identity }): Promise<void>;
   /** Makes a listener the active connection, which may send audio and run browser tools; null frees the place. */
   claim(listener: Listener | null): void;
   /** Sound or a picture from the user. */
@@ -38,7 +38,7 @@ export interface Session {
   /** The user turns the microphone on or off; `detection` says whether client or server detects the end of speech. */
   microphone(action: 'start' | 'stop', detection: Detection, from: Listener): void;
   /** Stops the agent; false when it does nothing. `heard`: the message that is meant, and how much of its sound was played. */
-  stop(asked?: Partial<Asked> & { heard?: Heard }): Promise<boolean>;
+  stop(asked?: Partial<RequestContext> & { heard?: Heard }): Promise<boolean>;
 
   /** Accepts a posted message. Resolves with its response when its turn starts. */
   post(message: PostedMessage): Promise<SseResponse>;
@@ -75,7 +75,7 @@ export interface Requester {
 }
 
 /** The name of a request, if it has one, and the client that gets its result. */
-export interface Asked {
+export interface RequestContext {
   requestId?: string | undefined;
   requester: Requester;
   /** The connection that the request came over. */

@@ -18,7 +18,7 @@ const MAX_RESPONSES = 64;
 const TOO_MANY = 'Too many responses are open on this connection. Wait until one ends.';
 
 /** What a frame asks of the HTTP routes. */
-export type Asked = Pick<FramedRequest, 'method' | 'path' | 'search' | 'body'>;
+export type RoutedFrame = Pick<FramedRequest, 'method' | 'path' | 'search' | 'body'>;
 
 /** What a connection needs. */
 export interface ChatConnectionContext {
@@ -34,7 +34,7 @@ export interface ChatConnectionContext {
   arrivalMs: number;
   onAbort: ChatSocketOptions['onAbort'];
   /** Answers a request as the HTTP routes do, here or at the owner of its session. */
-  ask: (asked: Asked) => Promise<Reply>;
+  ask: (asked: RoutedFrame) => Promise<Reply>;
   /** The requests to a chat that its owner has not answered yet, over any socket of the user at this node. */
   sends: Pick<PendingSends, 'add' | 'settled'>;
   onEnd: (connection: ChatConnection) => void;

@@ -32,17 +32,17 @@ export class ConnectionCounts {
       const rest = (this.counts.get(user) ?? 1) - 1;
       if (rest > 0) this.counts.set(user, rest);
       else this.counts.delete(user);
-      this.tell(user);
+      this.reportCount(user);
     };
   }
 
   /** Rejects when a user has too many connections at all nodes together. While the hub is unavailable, each node counts alone. */
   async checkEverywhere(user: string): Promise<void> {
-    const all = await this.tell(user);
+    const all = await this.reportCount(user);
     if (all !== null && all > this.most) throw crowded(all - 1);
   }
 
-  private async tell(user: string): Promise<number | null> {
+  private async reportCount(user: string): Promise<number | null> {
     return this.report ? this.report(user, this.counts.get(user) ?? 0).catch(() => null) : null;
   }
 }

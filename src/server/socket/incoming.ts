@@ -15,7 +15,7 @@ import type { Identity } from '../access/sign-in.ts';
 import { acceptedChunk } from '../clients/requests.ts';
 import type { Clock } from '../clock.ts';
 import { LARGE_JSON, type LargeJson } from '../large-json.ts';
-import type { Asked, Listener, Session } from '../registry/session.ts';
+import type { Listener, RequestContext, Session } from '../registry/session.ts';
 import { type SocketLimits, toBase64 } from './socket.ts';
 
 /** A whole frame. A large one is already parsed. */
@@ -266,7 +266,7 @@ export interface SocketRequestsContext {
   /** Takes one request from the limit of the user: milliseconds to wait, 0 for none. */
   allow: { message: () => number; answer: () => number };
   /** Sends a chunk to this client alone. */
-  tell: (chunk: Chunk) => void;
+  reply: (chunk: Chunk) => void;
   /** Reports an error about a frame, or about the request with that name. */
   complain: (thrown: unknown, requestId?: string) => void;
   /** Answers a `ping` frame. */
@@ -298,14 +298,14 @@ export class SocketRequests {
 
   /** Carries out a request; reports an error with the name of the request. */
   private request(frame: ClientFrame): Promise<unknown> | undefined {
-    const { listener, tell, complain } = this.context;
+    const { listener, reply, complain } = this.context;
     const name = 'requestId' in frame ? frame.requestId : undefined;
     const refuse = (thrown: unknown) => complain(thrown, name);
     try {
       return this.act(frame, {
         requestId: name,
         listener,
-        requester: { accepted: (accepted) => tell(acceptedChunk(accepted)), failed: refuse },
+        requester: { accepted: (accepted) => reply(acceptedChunk(accepted)), failed: refuse },
       })?.catch(refuse);
     } catch (thrown) {
       refuse(thrown);
@@ -330,7 +330,7 @@ export class SocketRequests {
     return this.claiming;
   }
 
-  private act(frame: ClientFrame, asked: Asked): Promise<unknown> | undefined {
+  private act(frame: ClientFrame, asked: RequestContext): Promise<unknown> | undefined {
     const { session, identity, media, allow, isSignedOut } = this.context;
     switch (frame.type) {
       case 'ping':

@@ -102,7 +102,7 @@ export class SocketConnection implements Listener {
       limits: context.protocolLimits,
       allow: context.allow,
       isSignedOut: context.isSignedOut,
-      tell: (chunk) => this.tell(chunk),
+      reply: (chunk) => this.reply(chunk),
       complain: (thrown, requestId) => this.complain(thrown, requestId),
       pong: (timestamp) => {
         if (!this.writer.isBehind) {
@@ -250,11 +250,11 @@ export class SocketConnection implements Listener {
       );
     }
     if (ENDING.has(error.code)) return this.end(error.code, error.message);
-    this.tell({ type: 'data-error', data: error.toWire(), transient: true });
+    this.reply({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
   /** Sends a chunk to this client alone. A client that does not read must not grow its own send queue by sending requests. */
-  private tell(chunk: Chunk): void {
+  private reply(chunk: Chunk): void {
     if (this.isOpen && !this.writer.isBehind) this.writer.send(chunk);
   }
 }

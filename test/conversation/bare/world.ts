@@ -128,7 +128,7 @@ export class World {
   }
 
   get isSpokenTo(): boolean {
-    return this.state.isSpokenTo(this.now);
+    return this.state.isInSpeech(this.now);
   }
 
   get openCalls(): CallRecord[] {

@@ -337,7 +337,7 @@ export class AgentRun {
   }
 
   /** The agent must get this text about a settled call of a message; none when the response stands in its place in the history. */
-  oweNotice(messageId: string, notice: string | null): void {
+  addNotice(messageId: string, notice: string | null): void {
     this.notices.set(messageId, [
       ...(this.notices.get(messageId) ?? []),
       ...(notice === null ? [] : [notice]),

@@ -63,7 +63,7 @@ export class ConversationState {
   }
 
   /** Whether the user speaks, or waits for an answer to speech. */
-  isSpokenTo(now: number): boolean {
+  isInSpeech(now: number): boolean {
     return this.speech.isUnanswered(now);
   }
 

@@ -61,7 +61,7 @@ export class HeldSession {
   }
 
   /** Whether it has a title or a message. */
-  get isSaid(): boolean {
+  get isUsed(): boolean {
     return this.title !== null || this.messages.size > 0;
   }
 

@@ -130,10 +130,10 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       const ofUser = [...(sessions.get(userName(app, user))?.values() ?? [])];
       if (!page) return lastUsedFirst(ofUser).map((session) => session.listed(now()));
       const { after, count } = page;
-      const said = ofUser.filter(
-        (session) => session.isSaid && (after === undefined || isUsedBefore(session, after)),
+      const listed = ofUser.filter(
+        (session) => session.isUsed && (after === undefined || isUsedBefore(session, after)),
       );
-      return lastUsedFirst(said)
+      return lastUsedFirst(listed)
         .slice(0, count)
         .map((session) => session.listed(now()));
     },

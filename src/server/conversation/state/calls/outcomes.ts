@@ -69,7 +69,7 @@ export class Outcomes {
     if (!open.settle(call)) return;
     messages.turnTo(owner);
     const replyTo = pauseEndsRun ? null : run.expectResponse(record.id, outcome);
-    if (pauseEndsRun && isHeard) this.oweNotice(record, outcome);
+    if (pauseEndsRun && isHeard) this.addNotice(record, outcome);
     const report = (shown: CallOutcome, isStored = true): Effect[] => {
       const mark = context.mark();
       if (acknowledges) context.settleRequest(acknowledges, isStored);
@@ -101,9 +101,9 @@ export class Outcomes {
   }
 
   /** The agent gets the outcome at the place of the call, or as a notice when it has said something else since. */
-  private oweNotice({ messageId, toolName, args }: CallRecord, outcome: CallOutcome): void {
+  private addNotice({ messageId, toolName, args }: CallRecord, outcome: CallOutcome): void {
     const isLate = this.messages.lastActive !== messageId;
-    this.run.oweNotice(messageId, isLate ? noticeOf(toolName, args, responseOf(outcome)) : null);
+    this.run.addNotice(messageId, isLate ? noticeOf(toolName, args, responseOf(outcome)) : null);
   }
 
   /** The message of a settled call continues, or ends when no agent will continue it. */

@@ -218,10 +218,10 @@ export class AgentEvents {
     messages.setWorking(isWorking);
   }
 
-  private turnCompleted({ goesOn, isIdle }: Extract<MessageOutput, { type: 'turn-complete' }>): void {
+  private turnCompleted({ continues, isIdle }: Extract<MessageOutput, { type: 'turn-complete' }>): void {
     const { run } = this;
-    if (!run.isMuted && !isIdle) return this.completed(goesOn);
-    if (!run.isMuted && goesOn) return this.paused();
+    if (!run.isMuted && !isIdle) return this.completed(continues);
+    if (!run.isMuted && continues) return this.paused();
     run.unmute();
     this.unassigned = new MessageChunks();
   }
@@ -237,7 +237,7 @@ export class AgentEvents {
   }
 
   /** The model has nothing more to say for now, or continues at once with calls of other messages. */
-  private completed(goesOn: boolean | undefined): void {
+  private completed(continues: boolean | undefined): void {
     const { messages, open, run, speech } = this;
     speech.answered();
     run.endTurn();
@@ -250,7 +250,7 @@ export class AgentEvents {
     messages.setWorking(false);
     if (messages.active) conclude(messages.active);
     // The model may have got several results at once: it speaks once for all of them.
-    for (const draft of messages.dropNext(goesOn === false ? 0 : 1)) conclude(draft);
-    messages.activateNext(goesOn === true);
+    for (const draft of messages.dropNext(continues === false ? 0 : 1)) conclude(draft);
+    messages.activateNext(continues === true);
   }
 }

@@ -282,8 +282,8 @@ export class Driver {
     const { context, messages, open } = this;
     const { active, isWorking } = messages;
     // The model was to continue the active message, and did not.
-    const isOwed = active !== null && !open.hasIn(active.id);
-    const drafts = messages.expected.filter((draft) => draft !== active || isWorking || isOwed);
+    const isUnfinished = active !== null && !open.hasIn(active.id);
+    const drafts = messages.expected.filter((draft) => draft !== active || isWorking || isUnfinished);
     for (const draft of drafts) {
       if (context.isClosed && draft.isEmpty) {
         // A message without content was not stored, and can be asked for again.
@@ -315,8 +315,8 @@ export class Driver {
   }
 }
 
-function storeText(said: { messageId: string; text: string } | null): Write[] {
-  return said?.text ? [{ do: 'store-text', ...said }] : [];
+function storeText(unstored: { messageId: string; text: string } | null): Write[] {
+  return unstored?.text ? [{ do: 'store-text', ...unstored }] : [];
 }
 
 function closeDangling(errorText: string, messageId: string | null, waiting: ReadonlySet<string>): Write {
