@@ -141,19 +141,19 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     async listAllSessions(app, { cursor, count }): Promise<AllSessionsPage> {
       assertOpen();
       const { updatedAt, n } = placeOfCursor(cursor);
-      const said: { user: string; session: HeldSession }[] = [];
+      const found: { user: string; session: HeldSession }[] = [];
       for (const [name, ofUser] of sessions) {
         const [ofApp, user] = JSON.parse(name) as [string, string];
         if (ofApp !== app) continue;
         for (const session of ofUser.values()) {
           const isAfter = session.updatedAt < updatedAt || (session.updatedAt === updatedAt && session.n > n);
-          if (session.isSaid && isAfter) said.push({ user, session });
+          if (session.isUsed && isAfter) found.push({ user, session });
         }
       }
-      said.sort((a, b) => b.session.updatedAt - a.session.updatedAt || a.session.n - b.session.n);
-      const last = said.length > count ? said[count - 1]?.session : undefined;
+      found.sort((a, b) => b.session.updatedAt - a.session.updatedAt || a.session.n - b.session.n);
+      const last = found.length > count ? found[count - 1]?.session : undefined;
       return {
-        sessions: said.slice(0, count).map(({ user, session }) => ({ user, ...session.listed(now()) })),
+        sessions: found.slice(0, count).map(({ user, session }) => ({ user, ...session.listed(now()) })),
         next: last === undefined ? null : allSessionsCursor(last.updatedAt, last.n),
       };
     },
