@@ -43,6 +43,8 @@ const needs: Record<string, Needs> = {
   'duologue/server/hono': nothing,
   'duologue/server/express': { always: ['zod'], onDemand: [] },
   'duologue/server/next': nothing,
+  'duologue/server/bun': { always: ['zod'], onDemand: [] },
+  'duologue/server/deno': { always: ['zod'], onDemand: [] },
   'duologue/testing': { always: ['@google/adk', 'zod'], onDemand: [] },
   'duologue/client': nothing,
   'duologue/client/audio': nothing,

@@ -10,6 +10,8 @@ import { WebSocket } from 'ws';
 import { defineTool } from '../../src/adk/index.ts';
 import { DuologueSseTransport, DuologueTransport } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
+import { type BunServer, duologueBun } from '../../src/server/adapters/bun.ts';
+import { duologueDeno } from '../../src/server/adapters/deno.ts';
 import { duologueExpress } from '../../src/server/adapters/express.ts';
 import { duologueHono } from '../../src/server/adapters/hono.ts';
 import { duologueNext } from '../../src/server/adapters/next.ts';
@@ -497,5 +499,59 @@ describe('a client that cannot connect', () => {
     const { get: open } = harness([]);
     const answers = [await get('/live'), await full('/live'), await open('/live')];
     expect(answers.map(({ status }) => status)).toEqual([401, 429, 426]);
+  });
+});
+
+describe('the adapters of Bun and Deno', () => {
+  const handshake = (path: string) =>
+    new Request(`http://localhost${path}`, {
+      headers: { upgrade: 'websocket', 'sec-websocket-protocol': 'duologue.v2, duologue.key.c2VjcmV0' },
+    });
+  /** What each answers to a request, and the sockets that it opened, by the subprotocol that the handshake answers with. */
+  function both(duologue: Duologue) {
+    const opened: unknown[] = [];
+    const bun = duologueBun(duologue);
+    const server: BunServer = {
+      upgrade: (_request, { headers }) => opened.push(headers) > 0,
+      requestIP: () => ({ address: '127.0.0.1' }),
+      timeout: () => undefined,
+    };
+    const upgradeWebSocket = (_request: Request, options: unknown) => {
+      opened.push(options);
+      return { socket: {}, response: new Response(null, { status: 200 }) };
+    };
+    vi.stubGlobal('Deno', { upgradeWebSocket });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const deno = duologueDeno(duologue);
+    return {
+      opened,
+      ask: async (request: () => Request) => [
+        (await bun.fetch(request(), server))?.status,
+        (await deno(request(), { remoteAddr: { hostname: '127.0.0.1' } })).status,
+      ],
+    };
+  }
+
+  it('name the subprotocol alone, never the key that the client offers beside it', async () => {
+    const { ask, opened } = both(harness([]).duologue);
+    expect(await ask(() => handshake('/live'))).toEqual([undefined, 200]);
+    expect(opened).toEqual([
+      { 'sec-websocket-protocol': 'duologue.v2' },
+      { protocol: 'duologue.v2', idleTimeout: 20 },
+    ]);
+  });
+
+  it('refuse a socket before it opens, and answer other paths with 404', async () => {
+    const { ask, opened } = both(harness([], [], { apiKey: 'another-key-of-the-server' }).duologue);
+    expect(await ask(() => handshake('/live'))).toEqual([401, 401]);
+    expect(await ask(() => handshake('/elsewhere'))).toEqual([404, 404]);
+    expect(opened).toEqual([]);
+  });
+
+  it('refuse a node of a cluster, whose sockets may belong to another node', () => {
+    const { duologue } = harness([]);
+    const node = { ...duologue, sockets: { mayHandOn: true } } as unknown as Duologue;
+    expect(() => duologueBun(node)).toThrow('duologueBun cannot pass a socket on to another node');
+    expect(() => duologueDeno(node)).toThrow('duologueDeno cannot pass a socket on to another node');
   });
 });

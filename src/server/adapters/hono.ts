@@ -1,15 +1,23 @@
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { noteAddress } from '../access/client-address.ts';
 import type { Duologue } from '../duologue.ts';
 
-/** Middleware for Hono. Requests for other paths continue to the next handler. */
+/** Middleware for Hono. Requests for other paths continue to the next handler. A middleware before it may have read the body. */
 export function duologueHono(duologue: Duologue): MiddlewareHandler {
   return async (context, next) => {
     // Hono on Node passes Node's request here.
     const { incoming } = (context.env ?? {}) as { incoming?: { socket?: { remoteAddress?: string } } };
-    noteAddress(context.req.raw, incoming?.socket?.remoteAddress);
-    const response = await duologue.respond(context.req.raw);
+    const request = await requestOf(context);
+    noteAddress(request, incoming?.socket?.remoteAddress);
+    const response = await duologue.respond(request);
     if (!response) return next();
     return response;
   };
+}
+
+/** The request with its body. Hono keeps a body that a middleware has read, and the request itself does not. */
+async function requestOf({ req }: Context): Promise<Request> {
+  const { raw } = req;
+  if (!raw.bodyUsed) return raw;
+  return new Request(raw.url, { method: raw.method, headers: raw.headers, body: await req.arrayBuffer() });
 }

@@ -4,6 +4,7 @@ import { noteAddress } from '../access/client-address.ts';
 import type { Duologue } from '../duologue.ts';
 import { NO_SNIFFING, type Reply, ResponseReader } from '../http/reply.ts';
 import { ARRIVING, type Arriving } from '../http/route.ts';
+import { NOT_FOUND } from './upgrade.ts';
 
 /**
  * A web request whose body is read from Node's stream. The web stream is created only for code that asks for it, such as an application that checks
@@ -131,9 +132,7 @@ export function nodeListener(duologue: Pick<Duologue, 'handle'>, fallback?: Node
         if (reply) return write(reply, request, response);
         if (fallback) return fallback(request, response);
         response.writeHead(404, { 'content-type': 'application/json', ...NO_SNIFFING });
-        response.end(
-          '{"error":{"code":"not_found","message":"There is no Duologue server at this path. Check the url of the client and the basePath of the server.","retryable":false}}',
-        );
+        response.end(NOT_FOUND);
       })
       .catch(() => response.destroy());
   };

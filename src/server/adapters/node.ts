@@ -2,12 +2,13 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { ERRORS, SUBPROTOCOL, toProtocolError, WATCHING_SUBPROTOCOL } from '../../protocol/index.ts';
+import { toProtocolError } from '../../protocol/index.ts';
 import { isLoopback } from '../access/access.ts';
 import type { Duologue } from '../duologue.ts';
 import { errorReply, NO_SNIFFING } from '../http/reply.ts';
 import type { Admission } from '../socket/sockets.ts';
 import { type NodeListener, nodeListener, toRequest } from './node-listener.ts';
+import { CLOSE_MS, chosenProtocol, TOO_MUCH } from './upgrade.ts';
 
 export { nodeListener };
 
@@ -69,11 +70,6 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
   };
 }
 
-/** How long a client may take to close, once it was asked to. */
-const CLOSE_MS = 1000;
-/** Close codes for clients that send too much. */
-const TOO_MUCH: ReadonlySet<number> = new Set([ERRORS.flooded.close, ERRORS.overloaded.close]);
-
 /** A server of Node, whatever type a framework gives it. */
 interface UpgradingServer {
   on(event: 'upgrade', listener: (request: IncomingMessage, stream: Duplex, head: Buffer) => void): unknown;
@@ -88,8 +84,7 @@ export function attachWebSocket(server: UpgradingServer, duologue: Duologue): vo
     perMessageDeflate: false,
     // The connection answers pings itself, so that they count among its frames.
     autoPong: false,
-    handleProtocols: (offered) =>
-      [WATCHING_SUBPROTOCOL, SUBPROTOCOL].find((protocol) => offered.has(protocol)) ?? false,
+    handleProtocols: (offered) => chosenProtocol(offered) ?? false,
   });
   server.on('upgrade', (request, stream, head) => {
     // First of all, since the client may reset the connection at any moment.

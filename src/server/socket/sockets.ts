@@ -70,6 +70,11 @@ export class Sockets {
     return chatSocket !== null && new URL(request.url).pathname === basePath + chatSocket.path;
   }
 
+  /** Whether a socket may have to be passed on to another node: then an adapter must call `admitOrHandOn`, with the stream of the request. */
+  get mayHandOn(): boolean {
+    return this.context.node !== null;
+  }
+
   /** Checks the request before a socket is opened. Rejects with a `ProtocolError`. */
   admit(request: Request): Promise<Admission> {
     return this.checked(request, (here) => here()) as Promise<Admission>;

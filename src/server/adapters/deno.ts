@@ -1,0 +1,112 @@
+import { setTimeout } from 'node:timers';
+import { noteAddress } from '../access/client-address.ts';
+import type { Duologue } from '../duologue.ts';
+import type { AcceptedSocket } from '../socket/socket.ts';
+import type { Admission } from '../socket/sockets.ts';
+import { admitUpgrade, notFound, refuseCluster } from './upgrade.ts';
+
+/** What `Deno.serve` tells a handler beside the request, as far as Duologue uses it. */
+export interface DenoInfo {
+  remoteAddr: object;
+}
+
+/** A handler for `Deno.serve`. */
+export type DenoHandler = (request: Request, info: DenoInfo) => Promise<Response>;
+
+/** A socket of `Deno.upgradeWebSocket`. */
+type DenoSocket = Pick<
+  WebSocket,
+  'binaryType' | 'bufferedAmount' | 'readyState' | 'close' | 'onopen' | 'onmessage' | 'onclose' | 'onerror'
+> & { send(data: string | Uint8Array): void };
+
+/** The part of the runtime that this adapter uses. */
+interface DenoRuntime {
+  upgradeWebSocket(
+    request: Request,
+    options: { protocol?: string; idleTimeout: number },
+  ): { socket: DenoSocket; response: Response };
+}
+
+/** The `readyState` of an open socket. */
+const OPEN = 1;
+/** Deno pings a client that is silent for so long, and closes its connection when no pong comes in the same time. */
+const IDLE_SECONDS = 20;
+/** A connection that is still open after this time has answered a ping of Deno's in the meantime. */
+const CONFIRMED_MS = 3 * IDLE_SECONDS * 1000;
+
+/**
+ * Serves Duologue with `Deno.serve`, sockets included. Requests for other paths go to `fallback`, or get 404. For several nodes use `serve` of
+ * `duologue/server/node`, which runs on Deno too.
+ *
+ * @example
+ * Deno.serve({ port: 3000, hostname: 'localhost' }, duologueDeno(duologue, () => new Response('hello')));
+ */
+export function duologueDeno(
+  duologue: Duologue,
+  fallback: (request: Request) => Response | Promise<Response> = notFound,
+): DenoHandler {
+  refuseCluster(duologue, 'duologueDeno');
+  return async (request, { remoteAddr }) => {
+    noteAddress(request, (remoteAddr as { hostname?: string }).hostname);
+    const admitted = await admitUpgrade(duologue, request);
+    if (admitted instanceof Response) return admitted;
+    if (admitted) return open(request, admitted.admission, admitted.protocol);
+    return (await duologue.respond(request)) ?? fallback(request);
+  };
+}
+
+function open(request: Request, admission: Admission, protocol: string | undefined): Response {
+  const { Deno: runtime } = globalThis as unknown as { Deno: DenoRuntime };
+  let upgraded: ReturnType<DenoRuntime['upgradeWebSocket']>;
+  try {
+    upgraded = runtime.upgradeWebSocket(request, {
+      idleTimeout: IDLE_SECONDS,
+      ...(protocol === undefined ? {} : { protocol }),
+    });
+  } catch {
+    // The handshake lacks a header, or the client is gone.
+    admission.drop();
+    return new Response(null, { status: 400 });
+  }
+  const { socket, response } = upgraded;
+  socket.binaryType = 'arraybuffer';
+  let connection: AcceptedSocket | null = null;
+  socket.onopen = () => {
+    connection = accept(socket, admission, protocol ?? '');
+  };
+  socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+    const isBinary = typeof data !== 'string';
+    connection?.receive(isBinary ? new Uint8Array(data) : Buffer.from(data), isBinary);
+  };
+  // An error is followed by a close.
+  socket.onerror = () => undefined;
+  socket.onclose = () => {
+    connection?.closed();
+    connection = null;
+    admission.drop();
+  };
+  return response;
+}
+
+function accept(socket: DenoSocket, admission: Admission, protocol: string): AcceptedSocket {
+  const connection = admission.accept({
+    // The socket of Deno's server does not name its own.
+    protocol,
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+    send(data) {
+      // A socket that broke throws until its close is reported.
+      if (socket.readyState === OPEN) socket.send(data);
+    },
+    // Deno pings its clients by itself, has no call for it, and closes the connection of a client that does not answer.
+    ping(name) {
+      if (name === undefined) connection.pong();
+      else setTimeout(() => connection.pong(name), CONFIRMED_MS).unref();
+    },
+    // Deno has answered the ping by itself, and does not report it.
+    pong: () => undefined,
+    close: (code, reason) => socket.close(code, reason),
+  });
+  return connection;
+}
