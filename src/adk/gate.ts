@@ -162,7 +162,7 @@ class Gated extends BaseTool {
     const decision =
       active.decisionOn(id, args) ??
       active.decided(id, args, await plugin.decide(this.inner, args, toolContext));
-    const later = async (facts: ToolFacts) => {
+    const later = async (facts: ToolFacts, isLongRunning = false) => {
       checkMayWait(this.name, facts, toolContext);
       if (changed) await keepChanges(changed, toolContext);
       await active.run.defer({
@@ -175,6 +175,7 @@ class Gated extends BaseTool {
         invocationId: toolContext.invocationId,
         branch: invocationContext.branch,
         approvalTimeoutMs: approvalTimeoutOf(this.inner),
+        ...(isLongRunning && { isLongRunning }),
       });
       return this.answerLater(true);
     };
@@ -198,7 +199,7 @@ class Gated extends BaseTool {
     });
     if (takeConfirmationRequest(toolContext, id)) return later({ runsOn: decision.runsOn, asks: true });
     // The client ends what a long-running tool started.
-    if (inner.isLongRunning && output == null) return later({ runsOn: 'client', asks: false });
+    if (inner.isLongRunning && output == null) return later({ runsOn: 'client', asks: false }, true);
     markRun(toolContext, 'returned');
     return active.keep(id, output);
   }

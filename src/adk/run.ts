@@ -71,6 +71,8 @@ export interface DeferredCall extends ToolFacts {
   branch: string | undefined;
   /** How long its approval request waits, when its tool says so. */
   approvalTimeoutMs?: number | null | undefined;
+  /** Whether a long-running tool was started, whose output comes from outside: nobody knows when. */
+  isLongRunning?: boolean;
 }
 
 /** A waiting call, as a tool of the same session sees it. */

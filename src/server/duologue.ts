@@ -11,6 +11,8 @@ import {
   RateLimiter,
   UserQueue,
 } from './access/limits.ts';
+import { Commands } from './api/commands.ts';
+import { createServerApi, type ServerApi } from './api/server-api.ts';
 import { type Clock, neverSetBack, settlesWithin, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
@@ -29,8 +31,8 @@ import { Sockets } from './socket/sockets.ts';
 import { createMemoryStore } from './store/memory/memory-store.ts';
 import type { SharedStore, Store } from './store/store.ts';
 
-/** A Duologue server: pass it requests, get responses. */
-export interface Duologue {
+/** A Duologue server: pass it requests, get responses. The application uses its conversations through the methods of `ServerApi`. */
+export interface Duologue extends ServerApi {
   /** Answers a request; 404 when the path belongs to no route. */
   fetch(request: Request): Promise<Response>;
   /** Answers a request; null when the path belongs to no route. */
@@ -156,7 +158,17 @@ export function createDuologue(options: DuologueOptions): Duologue {
   });
   let closing = false;
   let leaving: Promise<void> | null = null;
+  const commands = new Commands({
+    engine,
+    node: node ?? null,
+    directory: shared?.nodes ?? null,
+    basePath: (options.basePath ?? '').replace(/\/$/, ''),
+    open: (key, creates) => sessions.openFor(key, creates),
+    remove: (key) => registry.remove(key),
+    isClosing: () => closing,
+  });
   const context: HttpContext = {
+    commands,
     engine,
     sessions,
     node: node ?? null,
@@ -205,6 +217,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     );
   });
   return {
+    ...createServerApi(engine, commands, engine.appName),
     isGuarded: access.isGuarded,
     sockets,
     listens(url) {

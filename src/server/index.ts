@@ -6,6 +6,23 @@
  */
 
 export type { RateLimit } from './access/limits.ts';
+export { ServerApiError, type ServerApiErrorCode } from './api/api-error.ts';
+export type {
+  ApplicationDecision,
+  ApplicationMessage,
+  CompletedCall,
+  ServerApi,
+  Speech,
+} from './api/server-api.ts';
+export type {
+  SessionContent,
+  SessionExport,
+  SessionListRequest,
+  SessionPage,
+  SessionReadRequest,
+  SessionRef,
+  SessionsApi,
+} from './api/sessions-api.ts';
 export type { Clock } from './clock.ts';
 export { createDuologue, type Duologue } from './duologue.ts';
 export type { Reply, ResponseReader } from './http/reply.ts';

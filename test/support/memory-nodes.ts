@@ -19,6 +19,7 @@ export class MemoryDatabase {
   readonly store: Store = createMemoryStore();
   readonly #clock: ManualClock;
   readonly #owners = new Map<string, { node: string; fence: number }>();
+  readonly #commands = new Map<string, string>();
   readonly #nodes = new Map<string, { place: NodePlace; until: number }>();
 
   constructor(clock: ManualClock) {
@@ -102,6 +103,13 @@ export class MemoryDatabase {
         if (this.#owners.get(nameOf(key))?.fence === key.fence) this.#owners.delete(nameOf(key));
       },
       stillOwned: async (keys) => keys.filter((key) => this.#owners.get(nameOf(key))?.fence === key.fence),
+      putCommand: async (id, data) => {
+        this.#commands.set(id, data);
+      },
+      findCommand: async (id) => this.#commands.get(id) ?? null,
+      removeCommand: async (id) => {
+        this.#commands.delete(id);
+      },
       leave: async (name) => {
         this.#nodes.delete(name);
         for (const [key, { node }] of this.#owners) if (node === name) this.#owners.delete(key);

@@ -49,6 +49,11 @@ export class Listeners {
     return this.active.holder?.id ?? null;
   }
 
+  /** Whether a client is connected over a socket: its conversation goes on over BIDI. */
+  get hasSocket(): boolean {
+    return this.active.all.some(({ watches }) => watches !== 'always');
+  }
+
   has(listener: Listener): boolean {
     return this.active.has(listener);
   }

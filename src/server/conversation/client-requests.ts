@@ -17,6 +17,7 @@ import type {
   PostedContinuation,
   PostedMessage,
   RequestContext,
+  Requester,
   SseResponse,
   TypedMessage,
 } from '../registry/session.ts';
@@ -25,6 +26,7 @@ import type { EffectRunner } from './effect-runner.ts';
 import type { Reading } from './reading.ts';
 import type { ConversationState } from './state/conversation-state.ts';
 import type { RequestRef } from './state/effects.ts';
+import { shuttingDown } from './state/errors.ts';
 import type { MessageRequest } from './state/inputs.ts';
 
 /** What requests need from around them. */
@@ -41,9 +43,12 @@ export interface ClientRequestsContext {
   checkIsHere: () => void;
 }
 
+/** The application learns of its requests by their promises. */
+const UNHEARD: Requester = { accepted: () => undefined, failed: () => undefined };
+
 const NOTHING_HEARD: Heard = { messageId: undefined, playedMs: undefined };
 
-/** Turns the requests of clients, over either wire, into inputs. A named request that is made again gets the result of the first one. */
+/** Turns the requests of clients, over either wire, and of the application into inputs. A named request that is made again gets the result of the first one. */
 export class ClientRequests {
   private readonly context: ClientRequestsContext;
   private readonly size: SizeLimit;
@@ -167,6 +172,86 @@ export class ClientRequests {
     listeners.claim(null);
     runner.apply({ type: 'continue', message: continuation(messageId, 'sse', request) });
     return this.responseTo(request, replies);
+  }
+
+  /** Gives the agent an instruction of the application, which no client sees. Resolves with the id of the agent's message when the turn starts. */
+  async instruct(text: string, name: string): Promise<string> {
+    const { runner, listeners, requests, engine } = this.context;
+    const known = this.accepted(name);
+    if (known !== undefined) return known;
+    const parts = [{ type: 'text' as const, text }];
+    await this.size.check(parts);
+    const request = this.newRequest({ name, logged: name }, {});
+    const wire = listeners.hasSocket ? 'bidi' : 'sse';
+    const answerId = `msg_${engine.newId()}`;
+    const message = {
+      kind: 'message',
+      wire,
+      request: refOf(request),
+      id: undefined,
+      parts,
+      answerId,
+    } as const;
+    runner.apply({ type: 'instruct', message: { ...message, parts, isInstruction: true } });
+    await request.taken;
+    return requests.find(name)?.messageId ?? answerId;
+  }
+
+  /** Lets the agent say a text of the application. Resolves with the id of the message when it is stored. */
+  async speak(text: string, name: string): Promise<string> {
+    const { runner, engine } = this.context;
+    const known = this.accepted(name);
+    if (known !== undefined) return known;
+    await this.size.check([{ type: 'text', text }]);
+    const request = this.newRequest({ name, logged: name }, {});
+    const answerId = `msg_${engine.newId()}`;
+    runner.apply({
+      type: 'speak',
+      spoken: { kind: 'spoken', wire: 'sse', request: refOf(request), text, answerId },
+    });
+    await request.taken;
+    return answerId;
+  }
+
+  /** Takes answers of the application: over the wire that the user's page uses. Resolves when they are stored. */
+  async answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void> {
+    const { listeners } = this.context;
+    if (this.accepted(requestId) !== undefined) return;
+    if (listeners.hasSocket) await this.answer(answers, { by, requestId, requester: UNHEARD });
+    else await this.postAnswers(answers, { messageId: undefined, by, requestId, logged: requestId });
+    this.checkAccepted(requestId);
+  }
+
+  /** Takes a message that the application sends as the user. Resolves with the id of the agent's message when it is stored. */
+  async sendFor(message: TypedMessage, requestId: string): Promise<string | null> {
+    const { listeners, engine, key } = this.context;
+    const known = this.accepted(requestId);
+    if (known !== undefined) return known;
+    if (listeners.hasSocket) {
+      // A message that has to wait is stored at once: its turn is not waited for.
+      await new Promise<void>((resolve, reject) => {
+        const requester = { accepted: () => resolve(), failed: () => undefined };
+        this.say(message, { again: false, requestId, requester }).then(resolve, reject);
+      });
+    } else {
+      const parts = await admit(message.parts, engine, key);
+      const { id, metadata } = message;
+      await this.post({ id, parts, metadata, requestId, logged: requestId });
+    }
+    return this.checkAccepted(requestId);
+  }
+
+  /** The message that answers a request of the application that was made before; undefined for a new one. */
+  private accepted(name: string): string | undefined {
+    const accepted = this.context.requests.find(name);
+    return accepted ? (accepted.messageId ?? '') : undefined;
+  }
+
+  /** A client over a socket sends a request again when the process ends; the application learns that it did not count. */
+  private checkAccepted(name: string): string | null {
+    const accepted = this.context.requests.find(name);
+    if (!accepted) throw shuttingDown();
+    return accepted.messageId;
   }
 
   private async responseTo({ taken }: PendingRequest, replies: PrivateReplies): Promise<SseResponse> {

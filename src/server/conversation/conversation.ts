@@ -203,6 +203,22 @@ export class Conversation implements Session {
     return this.clientRequests.answer(answers, asked);
   }
 
+  answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void> {
+    return this.clientRequests.answerFor(by, answers, requestId);
+  }
+
+  sendFor(message: TypedMessage, requestId: string): Promise<string | null> {
+    return this.clientRequests.sendFor(message, requestId);
+  }
+
+  instruct(text: string, requestId: string): Promise<string> {
+    return this.clientRequests.instruct(text, requestId);
+  }
+
+  speak(text: string, requestId: string): Promise<string> {
+    return this.clientRequests.speak(text, requestId);
+  }
+
   media(blob: Blob, { id: from }: Listener): void {
     this.runner.apply({ type: 'media', blob, from });
   }

@@ -207,13 +207,13 @@ export class StoreWriter {
 
   private async decide(
     decision: Extract<Answer, { kind: 'decision' }>,
-    { shown, isSignedIn }: WriteOf<'decide'>,
+    { shown, isSignedIn, by }: WriteOf<'decide'>,
     accepted: AcceptedRequest | undefined,
   ): Promise<Verdict> {
     const { approvals } = this;
     const isShown = (call: CallRecord) => shown.has(call.id);
     if (isSignedIn) {
-      const verdict = await approvals.decide(decision, isShown, accepted);
+      const verdict = await approvals.decide(decision, isShown, accepted, by);
       if (verdict.kind === 'refused') {
         const call = decision.toolCallId.slice(0, MAX_LOGGED_ID);
         const { engine, logFields } = this.context;

@@ -25,6 +25,7 @@ import { confirmStream, postStream, resumeStream, watchSession } from './stream-
 const ROUTES: Route[] = [
   { method: 'GET', path: /^\/health$/, isPublic: true, isAnyHost: true, run: health },
   { method: 'POST', path: /^\/login$/, isPublic: true, run: login },
+  { method: 'POST', path: /^\/cluster\/commands$/, isPublic: true, isAnyHost: true, run: runCommand },
   { method: 'POST', path: /^\/stream$/, limited: true, run: postStream },
   { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
   { method: 'POST', path: /^\/stream\/([^/]+)\/received$/, run: confirmStream },
@@ -209,6 +210,12 @@ async function login({ context, request, body }: RouteCall): Promise<Reply> {
   const secure = new URL(request.url).protocol === 'https:';
   const cookie = context.access.login(request, key, secure);
   return { status: 204, headers: { 'set-cookie': cookie }, body: null };
+}
+
+/** Does a command of another node. Its id is known to nodes alone, which share the store. */
+async function runCommand({ context, body }: RouteCall): Promise<Reply> {
+  const { id } = await body(1024);
+  return json(200, await context.commands.runStored(typeof id === 'string' ? id : ''));
 }
 
 /** The id that a proxy gave the request, or a new one. */

@@ -3,6 +3,7 @@ import type { SessionInfo } from '../../protocol/index.ts';
 import type { Access } from '../access/access.ts';
 import type { ByteBudget, RateLimit, RateLimiter, UserQueue } from '../access/limits.ts';
 import type { Identity } from '../access/sign-in.ts';
+import type { Commands } from '../api/commands.ts';
 import type { Engine } from '../engine.ts';
 import type { LargeJson } from '../large-json.ts';
 import type { ClusterNode } from '../nodes/node.ts';
@@ -54,6 +55,8 @@ export interface HttpContext {
   isClosing: () => boolean;
   /** Whether the server is closing or about to: balancers should send nothing more here. */
   isLeaving: () => boolean;
+  /** Does commands that other nodes have written to the store. */
+  commands: Pick<Commands, 'runStored'>;
   /** Whether clients may read the ADK events of sessions, and learn which nodes serve them. */
   inspect: boolean;
 }

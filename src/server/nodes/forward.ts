@@ -70,6 +70,20 @@ export function forward(handover: Handover, body: string | null): Promise<Forwar
   });
 }
 
+/** Asks another node, and reads its whole answer; null when that does not have the session. Throws as `forward` does. */
+export async function askNode(handover: Handover, body: string): Promise<string | null> {
+  const { status, headers, body: answer } = await forward(handover, body);
+  if (headers[NOT_HERE] !== undefined) {
+    answer.destroy();
+    return null;
+  }
+  const pieces: Buffer[] = [];
+  for await (const piece of answer) pieces.push(piece as Buffer);
+  const text = Buffer.concat(pieces).toString('utf8');
+  if (status === 200) return text;
+  throw new Error(`The node answered with ${status}: ${text.slice(0, 200)}`);
+}
+
 /** Joins a client's stream, which waits to be upgraded, to another node. False when that does not have the session. */
 export function forwardUpgrade(handover: Handover, stream: Duplex, head: Buffer): Promise<boolean> {
   const headers = { ...headersFor(handover), connection: 'Upgrade', upgrade: 'websocket' };

@@ -271,7 +271,7 @@ export class ClusterNode implements Lease {
 
   /** Answers a request here, or lets the node answer it that owns its session. */
   answer(asked: ForwardableRequest, here: () => Promise<Reply>): Promise<Reply> {
-    return this.#route(asked, here, async (handover, end) => {
+    return this.route(asked, here, async (handover, end) => {
       const answered = await forward(handover, asked.body());
       if (answered.headers[NOT_HERE] !== undefined) {
         answered.body.destroy();
@@ -285,7 +285,7 @@ export class ClusterNode implements Lease {
   /** Opens a socket here, or joins its stream to the node that owns the session; then there is nothing to open. */
   async admit<T>(request: Request, here: () => Promise<T>, stream: Duplex, head: Buffer): Promise<T | null> {
     const asked = { request, body: () => null, isRepeatable: () => true, handedOn: () => undefined };
-    const admitted = await this.#route<{ session: T | null }>(
+    const admitted = await this.route<{ session: T | null }>(
       asked,
       async () => ({ session: await here() }),
       async (handover, end) => {
@@ -321,7 +321,7 @@ export class ClusterNode implements Lease {
   }
 
   /** Looks for the owner until it is found, or for longer than a dead one is waited for. */
-  async #route<T>(asked: ForwardableRequest, here: () => Promise<T>, there: Forwarding<T>): Promise<T> {
+  async route<T>(asked: ForwardableRequest, here: () => Promise<T>, there: Forwarding<T>): Promise<T> {
     const { clock } = this.#context;
     const until = clock.elapsed() + this.leaseMs + SLACK_MS;
     for (;;) {

@@ -305,6 +305,9 @@ end $$;
  * a person. Ids that clients and models make may be long, so indexes have their hash.
  */
 export const SERVER_API = `
+create table {schema}.commands (
+  id text collate "C" primary key, data text not null, at timestamptz not null default clock_timestamp()
+);
 create index on {schema}.sessions (hashtextextended(app, 0), updated_at desc, n);
 create index on {schema}.calls (hashtextextended(id, 0));
 create index on {schema}.calls (approval_id) where approval_id is not null;

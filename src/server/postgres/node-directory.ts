@@ -1,3 +1,4 @@
+import { fromText, toText } from '../store/rules.ts';
 import type { Acquired, NodeDirectory, SessionKey } from '../store/store.ts';
 import type { SchemaCalls } from './schema-calls.ts';
 import { nameIn } from './values.ts';
@@ -18,6 +19,16 @@ export function nodeDirectory(calls: SchemaCalls): NodeDirectory {
       // No two sessions ever have the same fence.
       const fences = new Set(rows.map(({ fence }) => fence));
       return keys.filter(({ fence }) => fences.has(fence));
+    },
+    putCommand: async (id, data) => {
+      await calls.read('putCommand', [id, toText(data)]);
+    },
+    findCommand: async (id) => {
+      const [row] = await calls.read<{ data: string }>('findCommand', [id]);
+      return row ? fromText(row.data) : null;
+    },
+    removeCommand: async (id) => {
+      await calls.read('removeCommand', [id]);
     },
     leave: (name) => calls.value(null, 'leave_node', [name]),
   };

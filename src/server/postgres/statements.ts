@@ -1,4 +1,4 @@
-/** Every statement that reads, and the one write that needs no function. The session is found by its name, the first value. */
+/** Every statement that reads, and the writes that need no function. The session is found by its name, the first value. */
 export function statementsIn(schema: string) {
   const ofSession = (table: string) =>
     `${schema}.${table} t where t.session = (select n from ${schema}.sessions where name = $1)`;
@@ -106,6 +106,10 @@ export function statementsIn(schema: string) {
       from (select (extract(epoch from clock_timestamp()) * 1000)::float8 as now) clock
       left join ${schema}.nodes on until > clock_timestamp()`,
     fences: `select fence from ${schema}.sessions where name = any ($1)`,
+    putCommand: `with old as (delete from ${schema}.commands where at < clock_timestamp() - interval '1 minute')
+      insert into ${schema}.commands (id, data) values ($1, $2) on conflict (id) do nothing`,
+    findCommand: `select data from ${schema}.commands where id = $1 and at >= clock_timestamp() - interval '1 minute'`,
+    removeCommand: `delete from ${schema}.commands where id = $1`,
     file: `select media_type, bytes from ${ofSession('files')} and id = $2`,
   };
 }

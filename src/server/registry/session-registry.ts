@@ -231,6 +231,12 @@ export class Sessions {
     return this.registry.create(key);
   }
 
+  /** The session for the application, which has no limit of new sessions; null when there is none and none is to be created. */
+  async openFor(key: SessionKey, creates: boolean): Promise<Session | null> {
+    const session = await this.registry.find(key);
+    return session ?? (creates ? this.registry.create(key) : null);
+  }
+
   /** The session; throws `not_found` when the user has none with this id. */
   async get(user: string, id: string): Promise<Session> {
     return (await this.find(user, id)) ?? notFound();

@@ -31,6 +31,14 @@ export interface Session {
   continueMessage(messageId: string, asked: RequestContext): Promise<void>;
   /** Accepts answers to open calls, while everything else continues. */
   answer(answers: Answer[], asked: RequestContext & { by: Identity }): Promise<void>;
+  /** Answers of the application, in the name of a person. Resolves when they are stored. `requestId`: made again, it has no effect. */
+  answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void>;
+  /** A message that the application sends as the user. Resolves with the id of the message that answers it, when it is stored. */
+  sendFor(message: TypedMessage, requestId: string): Promise<string | null>;
+  /** Gives the agent an instruction of the application, which starts a turn. Resolves with the id of its message when the turn starts. */
+  instruct(text: string, requestId: string): Promise<string>;
+  /** Lets the agent say a text of the application, which starts no turn. Resolves with the id of its message when the text is stored. */
+  speak(text: string, requestId: string): Promise<string>;
   /** Makes a listener the active connection, which may send audio and run browser tools; null frees the place. */
   claim(listener: Listener | null): void;
   /** Sound or a picture from the user. */

@@ -389,6 +389,11 @@ export interface NodeDirectory {
   release(key: OwnedKey): Promise<void>;
   /** Those of the keys whose owner is still the same. */
   stillOwned(keys: readonly OwnedKey[]): Promise<OwnedKey[]>;
+  /** Keeps a command for another node, which reads it by its id. Commands of the last minute are kept, unless they are removed. */
+  putCommand(id: string, data: string): Promise<void>;
+  /** The command with this id; null when there is none. */
+  findCommand(id: string): Promise<string | null>;
+  removeCommand(id: string): Promise<void>;
   /** Ends a node, and its ownership of all sessions. */
   leave(name: string): Promise<void>;
 }

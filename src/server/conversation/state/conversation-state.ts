@@ -124,6 +124,10 @@ export class ConversationState {
         return turns.take(input.message, input.replaces);
       case 'continue':
         return turns.continue(input.message);
+      case 'instruct':
+        return turns.instruct(input.message);
+      case 'speak':
+        return turns.enqueue(input.spoken);
       case 'post-answers':
         return turns.enqueue(input.posted);
       case 'answer':
@@ -191,6 +195,7 @@ export class ConversationState {
       case 'continuation':
         return turns.found(purpose.request, results.cut ?? null);
       case 'queued-message':
+      case 'spoken':
       case 'approval-request':
         return;
       default:
@@ -213,6 +218,8 @@ export class ConversationState {
         return turns.turnStart.notStored(purpose, toProtocolError(error));
       case 'queued-message':
         return turns.notQueued(purpose.userMessageId, toProtocolError(error));
+      case 'spoken':
+        return context.reject(purpose.request, toProtocolError(error));
       case 'continuation':
         return turns.turnStart.notFound(purpose.request, toProtocolError(error));
       case 'decision':

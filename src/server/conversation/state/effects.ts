@@ -11,7 +11,7 @@ import type {
 import type { Identity } from '../../access/sign-in.ts';
 import type { AdmittedPart } from '../../files.ts';
 import type { CallOutcome } from '../../ledger/approvals.ts';
-import type { AcceptedRequest, CallRecord } from '../../store/store.ts';
+import type { AcceptedRequest, CallRecord, DecidedBy } from '../../store/store.ts';
 
 /** How a client reaches the agent: one HTTP request for each turn, or one socket for everything. */
 export type Wire = 'sse' | 'bidi';
@@ -78,6 +78,8 @@ export type Write =
       shown: ReadonlySet<string>;
       /** Whether the user who decides is still signed in; otherwise an approval ends its call. */
       isSignedIn: boolean;
+      /** The application that decides, and the person it names; undefined when the user decides. */
+      by?: DecidedBy | undefined;
       /** The request, when it is nothing but decisions: it is stored with the last one that counts. */
       accepted: AcceptedRequest | undefined;
     }
@@ -111,6 +113,7 @@ export type Purpose =
       isStored: boolean;
     }
   | { for: 'queued-message'; userMessageId: string }
+  | { for: 'spoken'; request: RequestRef }
   | { for: 'continuation'; request: RequestRef }
   /** `n`: the run that made the call. */
   | { for: 'call'; callId: string; ticket: Ticket; n: number }

@@ -45,6 +45,14 @@ export function reportFailure({ code, message }: Failure): FailureReport {
   };
 }
 
+/** The error of an instruction of the application that would end calls which wait for the user. */
+export function waitsForAnswers(): ProtocolError {
+  return new ProtocolError(
+    'busy',
+    'Calls wait for the user, and a turn would end them. Try again when they are answered.',
+  );
+}
+
 /** The error of a request to continue a message that cannot be continued. */
 export function nothingToContinue(): ProtocolError {
   return new ProtocolError(

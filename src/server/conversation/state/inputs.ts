@@ -25,6 +25,8 @@ export interface MessageRequest {
   isStored?: true;
   /** The message of the agent that this request continues, once it is found. Nothing is shown of the user then. */
   continues?: { messageId: string; message: Message | null };
+  /** Whether it is an instruction of the application: it stands in the agent's history alone, and is no user message. */
+  isInstruction?: true;
 }
 
 /** Answers that came as an HTTP request, and wait for the agent as a message does. */
@@ -37,8 +39,18 @@ export interface AnswersRequest {
   messageId: string | undefined;
 }
 
+/** A text that the application lets the agent say. It waits for the agent as a message does, and starts no run. */
+export interface SpokenRequest {
+  kind: 'spoken';
+  wire: 'sse';
+  request: RequestRef;
+  text: string;
+  /** The id of the message. */
+  answerId: string;
+}
+
 /** A request that starts a turn, or continues one. */
-export type TurnRequest = MessageRequest | AnswersRequest;
+export type TurnRequest = MessageRequest | AnswersRequest | SpokenRequest;
 
 /** The state that a conversation starts with: what the store has of it. */
 export interface Recovered {
@@ -93,6 +105,9 @@ export type Input =
   /** `replaces`: the message may rewind the conversation to an earlier message with the same id. */
   | { type: 'message'; message: MessageRequest; replaces: boolean }
   | { type: 'continue'; message: MessageRequest }
+  /** The application gives the agent an instruction, or lets it say a text. */
+  | { type: 'instruct'; message: MessageRequest }
+  | { type: 'speak'; spoken: SpokenRequest }
   | { type: 'post-answers'; posted: AnswersRequest }
   | { type: 'answer'; answers: Answer[]; by: Identity; request: RequestRef }
   | { type: 'signed-in'; question: SignInQuestion; status: SignInStatus }

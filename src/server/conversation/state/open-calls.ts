@@ -348,7 +348,7 @@ export class OpenCalls {
         invocationId: call.invocationId,
         branch: call.branch ?? null,
         issuedAt: now,
-        expiresAt: next === 'client' ? clientDeadline : null,
+        expiresAt: next === 'client' && !call.isLongRunning ? clientDeadline : null,
       },
       'issuing',
       { isAnnounced: false, isConfirming: false, approvalTimeoutMs: call.approvalTimeoutMs },

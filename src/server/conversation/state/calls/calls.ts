@@ -189,7 +189,7 @@ export class Calls {
     this.requests.showNext();
   }
 
-  /** Until when the browser, or another outside party, may take for a call. */
+  /** Until when the browser may take for a call. */
   private clientDeadline(): number | null {
     const { now, options } = this.context;
     return options.clientTimeoutMs === null ? null : now + options.clientTimeoutMs;
@@ -296,7 +296,8 @@ export class Calls {
       // A live model says nothing until it gets the output, which may take hours: the next message does not wait for that. An agent that is
       // driven turn by turn still has to end its run, and the next message does wait for that.
       if (run.isLive && messages.active?.id === messageId) messages.setWorking(false);
-      call.setDeadline(this.clientDeadline());
+      // Its output may come days later.
+      call.setDeadline(null);
       context.store([{ do: 'park', call: call.record }], null);
       return outcomes.releaseLock(call);
     }

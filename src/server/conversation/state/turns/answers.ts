@@ -112,13 +112,15 @@ export class Answers {
     const { context, open } = this;
     const decisions = given.answers.filter((answer) => answer.kind === 'decision');
     const { messageId } = given;
+    const { user: person, application } = given.by;
+    const by = application === undefined ? undefined : { application, person };
     const isLooking = context.policyFor(given.wire).hasResponse && open.size === 0;
     const accepted = this.acceptedIn(given);
     // Outputs are stored when their calls end, and the request with the last of them.
     const withDecisions = decisions.length === given.answers.length ? accepted : undefined;
     context.store(
       [
-        { do: 'decide', decisions, shown: open.shown, isSignedIn, accepted: withDecisions },
+        { do: 'decide', decisions, shown: open.shown, isSignedIn, by, accepted: withDecisions },
         ...(isLooking ? [{ do: 'find-unfinished' as const, messageId }] : []),
       ],
       { for: 'decision', given, isSignedIn, accepted },

@@ -8,7 +8,7 @@ import { acceptedRequest, type Context, RETRY_MS } from '../context.ts';
 import type { Driver } from '../driver/driver.ts';
 import type { Purpose, RequestRef, Write } from '../effects.ts';
 import { modelErrorText, NOT_COMPLETED, nothingToContinue } from '../errors.ts';
-import type { MessageRequest, TurnRequest } from '../inputs.ts';
+import type { MessageRequest, SpokenRequest, TurnRequest } from '../inputs.ts';
 import type { Draft, Messages, UserMessages } from '../messages.ts';
 import type { OpenCalls } from '../open-calls.ts';
 import type { Answers } from './answers.ts';
@@ -67,13 +67,15 @@ export class TurnStart {
       return context.store([{ do: 'find-cut', messageId: continues.messageId }], purpose);
     }
     const { hasResponse, newMessage } = context.policyFor(request.wire);
+    const isSpoken = request.kind === 'spoken';
     const rewinds = request.kind === 'message' && this.isKnown(request);
     // A stored message whose process died before it was answered starts again: that removes nothing.
     const restarts = rewinds && this.userMessages.unanswered === request.id;
-    const replaces = newMessage === 'supersedes' || (rewinds && !restarts);
+    const replaces = (newMessage === 'supersedes' && !isSpoken) || (rewinds && !restarts);
     starting.set({ is: 'waiting', request });
-    // An open run still has the messages that a rewind removes, and may lack the text of a failed answer.
-    if (run.isClosing || ((replaces || rewinds || continues) && !run.isNone)) return run.close();
+    // An open run still has the messages that a rewind removes, and lacks the text of a failed answer or of the application.
+    if (run.isClosing || ((replaces || rewinds || continues || isSpoken) && !run.isNone)) return run.close();
+    if (isSpoken) return this.speak(request);
     const late = hasResponse ? calls.expireQuietly() : [];
     if (late === null) return;
     // An unfinished turn is about to be replaced: it ends before anything else starts.
@@ -96,13 +98,14 @@ export class TurnStart {
   /** Stores a user message and gives it to the agent. */
   private store(request: MessageRequest, rewinds: boolean, replaces: boolean): void {
     const { context, run, messages, userMessages, starting, open } = this;
-    const { id = context.newMessageId(), parts, metadata, continues } = request;
+    const { id = context.newMessageId(), parts, metadata, continues, isInstruction } = request;
+    const isShown = !continues && !isInstruction;
     starting.set({ is: 'storing', request, id, isInterrupted: false });
     if (rewinds) userMessages.forgetFrom(id);
     if (rewinds && replaces) for (const draft of messages.all) messages.forget(draft);
     // Earlier messages stand before it, even those without content: clients got them in this order.
     for (const draft of messages.all) messages.save(draft);
-    if (!continues) {
+    if (isShown) {
       userMessages.add(id, parts);
       userMessages.setUnanswered(id);
     }
@@ -110,8 +113,8 @@ export class TurnStart {
     const restart = { errorText: NOT_COMPLETED, waiting: open.ids() };
     const writes: Write[] = [
       ...(rewinds ? [{ do: 'rewind' as const, messageId: id, ...(replaces ? {} : { restart }) }] : []),
-      ...(continues ? [] : [{ do: 'store-message' as const, id, parts, metadata, accepted }]),
-      ...(continues && accepted ? [{ do: 'accept' as const, accepted }] : []),
+      ...(isShown ? [{ do: 'store-message' as const, id, parts, metadata, accepted }] : []),
+      ...(!isShown && accepted ? [{ do: 'accept' as const, accepted }] : []),
     ];
     const { pauseEndsRun, hasResponse } = context.policyFor(request.wire);
     if (pauseEndsRun) return this.startTurn(writes, request, id, hasResponse);
@@ -300,7 +303,9 @@ export class TurnStart {
     run.send(toContent(parts));
     // A rejected message is removed again; nothing follows it yet.
     const undo: Write[] =
-      isStored || continues || restartsIn(writes) ? [] : [{ do: 'remove-message', messageId: id }];
+      isStored || continues || request.isInstruction || restartsIn(writes)
+        ? []
+        : [{ do: 'remove-message', messageId: id }];
     const append: Write = { do: 'append-message', messageId: id, parts };
     context.store([...writes, append], purpose, context.takeSince(mark), undo);
   }
@@ -313,6 +318,27 @@ export class TurnStart {
     if (!open.hasIn(active.id)) messages.finish(active, { interrupted: isWorking });
     // Its turn continues when its open calls are answered, and has one end.
     else if (isWorking) messages.pause(active);
+  }
+
+  /** Says a text of the application as a message of the agent. Its calls stay open, and the model finds the text in its history. */
+  private speak({ request, text, answerId: messageId }: SpokenRequest): void {
+    const { context, messages, starting } = this;
+    starting.clear();
+    this.endUnanswered();
+    const accepted = acceptedRequest(request, messageId);
+    const mark = context.mark();
+    context.takeRequest(request);
+    context.acknowledge(request, accepted);
+    const draft = messages.begin(messageId);
+    messages.say(draft, { type: 'text-start', id: '0' });
+    messages.say(draft, { type: 'text-delta', id: '0', delta: text });
+    messages.say(draft, { type: 'text-end', id: '0' });
+    messages.finish(draft);
+    const writes: Write[] = [
+      { do: 'store-text', messageId, text },
+      ...(accepted ? [{ do: 'accept' as const, accepted }] : []),
+    ];
+    context.store(writes, { for: 'spoken', request }, context.takeSince(mark));
   }
 
   /** Opens a run in which the agent answers a user message. */

@@ -5,7 +5,7 @@ import type { Calls } from '../calls/calls.ts';
 import { acceptedRequest, type Context } from '../context.ts';
 import type { Driver } from '../driver/driver.ts';
 import type { RequestRef } from '../effects.ts';
-import { type Failure, nothingToContinue, shuttingDown, tooManyWait } from '../errors.ts';
+import { type Failure, nothingToContinue, shuttingDown, tooManyWait, waitsForAnswers } from '../errors.ts';
 import type { MessageRequest, TurnRequest } from '../inputs.ts';
 import type { Messages, UserMessages } from '../messages.ts';
 import type { OpenCalls } from '../open-calls.ts';
@@ -76,7 +76,7 @@ export class Turns {
   /** The message that will be written next, if its id is known. */
   get nextMessageId(): string | null {
     const request = this.starting.request ?? this.queue.first;
-    return (request?.kind === 'message' && request.answerId) || null;
+    return (request && request.kind !== 'answers' && request.answerId) || null;
   }
 
   /** Whether the model may get sound or pictures: no request is about to start. */
@@ -112,6 +112,16 @@ export class Turns {
     this.enqueue(message);
   }
 
+  /** Takes an instruction of the application, which never interrupts the agent. */
+  instruct(message: MessageRequest): void {
+    const { context } = this;
+    const { request, wire } = message;
+    // Over SSE a turn ends the open calls: only the user may do that.
+    if (context.policyFor(wire).newMessage === 'supersedes' && this.open.size > 0)
+      return context.reject(request, waitsForAnswers());
+    this.enqueue(message);
+  }
+
   private ignore(request: RequestRef): void {
     this.context.takeRequest(request);
     this.context.storeRequest(request);
@@ -126,7 +136,8 @@ export class Turns {
     this.startNext();
     // An HTTP request waits with its connection.
     const isStored = request.kind === 'message' && !context.policyFor(request.wire).hasResponse;
-    if (isStored && queue.last === request && !request.continues) this.storeQueued(request);
+    if (isStored && queue.last === request && !request.continues && !request.isInstruction)
+      this.storeQueued(request);
   }
 
   private storeQueued(message: MessageRequest): void {

@@ -1,0 +1,45 @@
+import { type ErrorCode, ProtocolError } from '../../protocol/index.ts';
+import { StoreUnavailable } from '../store/store.ts';
+
+/**
+ * Why a call of the server API failed, beside the codes of the wire (`not_found`, `too_large`, `busy`, `shutting_down` and so on).
+ * `unknown_approval`, `unknown_call`: no session has it. `ambiguous_call`: several sessions have a call with this id, so name the session. `already_decided`: a decision
+ * counted before. `expired`: nobody decided in time. `call_over`: the call ended without a decision, for example because the user went on. `not_asked_yet`: the approval request is
+ * not shown, because another one comes first. `not_waiting`: the call waits for no output from outside. `unavailable`: the store cannot be reached; try again.
+ */
+export type ServerApiErrorCode =
+  | 'unknown_approval'
+  | 'unknown_call'
+  | 'ambiguous_call'
+  | 'already_decided'
+  | 'expired'
+  | 'call_over'
+  | 'not_asked_yet'
+  | 'not_waiting'
+  | 'unavailable'
+  | ErrorCode;
+
+/** An error of the server API: `code` says what to do about it. */
+export class ServerApiError extends Error {
+  override readonly name = 'ServerApiError';
+  readonly code: ServerApiErrorCode;
+
+  constructor(code: ServerApiErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Any thrown value as an error of the server API. Other errors, such as those of a program, stay what they are. */
+export function toApiError(thrown: unknown): unknown {
+  if (thrown instanceof ProtocolError)
+    return new ServerApiError(thrown.code, thrown.message, { cause: thrown });
+  if (thrown instanceof StoreUnavailable)
+    return new ServerApiError('unavailable', thrown.message, { cause: thrown });
+  return thrown;
+}
+
+/** The error for input of the application that is not valid. */
+export function badRequest(message: string): ServerApiError {
+  return new ServerApiError('bad_request', message);
+}

@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto';
+import { type Answer, ProtocolError, readInput } from '../../protocol/index.ts';
+import type { Engine } from '../engine.ts';
+import { Elsewhere, NotHere } from '../nodes/elsewhere.ts';
+import { askNode } from '../nodes/forward.ts';
+import type { ClusterNode } from '../nodes/node.ts';
+import type { Session } from '../registry/session.ts';
+import { checkSessionId } from '../registry/session-registry.ts';
+import type { DecidedBy, NodeDirectory, SessionKey } from '../store/store.ts';
+import { ServerApiError, type ServerApiErrorCode, toApiError } from './api-error.ts';
+
+/**
+ * What the application wants from the owner of a session. It is plain data, so that another node can do it. `requestId` names it: a command that is made again, because
+ * the answer of another node was lost, has its effect once.
+ */
+export type Command =
+  | { do: 'answer'; key: SessionKey; by: DecidedBy; answer: Answer; requestId: string }
+  | { do: 'send'; key: SessionKey; message: Record<string, unknown>; requestId: string }
+  | { do: 'speak' | 'instruct'; key: SessionKey; text: string; requestId: string }
+  | { do: 'delete'; key: SessionKey };
+
+/** The result of a command, as nodes exchange it. */
+type Outcome = { result: string | null } | { error: { code: ServerApiErrorCode; message: string } };
+
+/** How commands reach the owner of a session. */
+export interface CommandsContext {
+  engine: Engine;
+  node: ClusterNode | null;
+  directory: NodeDirectory | null;
+  /** Where the server is mounted, at every node. */
+  basePath: string;
+  /** Finds a session, or creates it. */
+  open: (key: SessionKey, creates: boolean) => Promise<Session | null>;
+  remove: (key: SessionKey) => Promise<boolean>;
+  /** Whether the server closes, and takes no more commands. */
+  isClosing: () => boolean;
+}
+
+/** The path on which a node takes commands of other nodes. */
+export const COMMANDS_PATH = '/cluster/commands';
+
+/**
+ * Does what needs the owner of a session: here, or on the node that owns it. Nodes trust each other by the store that they share: a command is written there, and the
+ * other node gets nothing but its id, 256 random bits, which no client can guess. The row is removed when the command is done.
+ */
+export class Commands {
+  readonly #context: CommandsContext;
+
+  constructor(context: CommandsContext) {
+    this.#context = context;
+  }
+
+  /** Does a command, here or at the owner. Resolves with the id of the message that it leads to, if it leads to one. */
+  async run(command: Command): Promise<string | null> {
+    const { node, directory, basePath } = this.#context;
+    if (!node || !directory) return this.#perform(command);
+    const id = randomBytes(32).toString('hex');
+    let isWritten = false;
+    const request = new Request(new URL(basePath + COMMANDS_PATH, node.place.address), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    });
+    const asked = { request, body: () => null, isRepeatable: () => true, handedOn: () => undefined };
+    try {
+      const outcome = await node.route<Outcome>(
+        asked,
+        async () => this.#outcomeOf(command),
+        async (handover, end) => {
+          if (!isWritten) await directory.putCommand(id, JSON.stringify(command));
+          isWritten = true;
+          const text = await askNode(handover, JSON.stringify({ id })).finally(end);
+          return text === null ? null : (JSON.parse(text) as Outcome);
+        },
+      );
+      if ('result' in outcome) return outcome.result;
+      throw new ServerApiError(outcome.error.code, outcome.error.message);
+    } finally {
+      if (isWritten) await directory.removeCommand(id).catch(() => undefined);
+    }
+  }
+
+  /** Does a command that another node has written to the store. Throws `NotHere` when this node does not own the session. */
+  async runStored(id: string): Promise<Outcome> {
+    const { directory, isClosing } = this.#context;
+    const stored = /^[0-9a-f]{64}$/.test(id) ? await directory?.findCommand(id) : null;
+    if (!stored) throw new ProtocolError('not_found', 'There is no such command.');
+    if (isClosing()) throw new NotHere();
+    try {
+      return await this.#outcomeOf(JSON.parse(stored) as Command);
+    } catch (error) {
+      throw error instanceof Elsewhere ? new NotHere() : error;
+    }
+  }
+
+  /** The outcome of a command that this node does. Errors that only concern the way to the owner are thrown. */
+  async #outcomeOf(command: Command): Promise<Outcome> {
+    try {
+      return { result: await this.#perform(command) };
+    } catch (thrown) {
+      const error = toApiError(thrown);
+      if (error instanceof ServerApiError && error.code !== 'moved' && error.code !== 'overloaded')
+        return { error: { code: error.code, message: error.message } };
+      throw thrown;
+    }
+  }
+
+  async #perform(command: Command): Promise<string | null> {
+    const { open, remove, isClosing, engine } = this.#context;
+    const { key } = command;
+    if (isClosing()) throw new ProtocolError('shutting_down', 'The server is restarting.');
+    if (command.do === 'delete') {
+      if (!(await remove(key))) throw noSuchSession();
+      return null;
+    }
+    const { limits } = engine.options;
+    if (command.do === 'answer') {
+      const session = await open(key, false);
+      if (!session) throw noSuchSession();
+      const { person: user, application } = command.by;
+      await session.answerFor({ user, application }, [command.answer], command.requestId);
+      return null;
+    }
+    checkSessionId(key.id, 'id', limits.idLength);
+    // Checks the message first, so that a refused one creates no session.
+    const message = command.do === 'send' ? readInput([command.message], limits) : null;
+    if (message && message.kind !== 'message')
+      throw new ProtocolError('bad_request', 'The message must be one of the user.');
+    const session = await open(key, true);
+    if (!session) throw noSuchSession();
+    if (message) return session.sendFor(message, command.requestId);
+    return command.do === 'speak'
+      ? session.speak(command.text, command.requestId)
+      : session.instruct(command.do === 'instruct' ? command.text : '', command.requestId);
+  }
+}
+
+function noSuchSession(): ProtocolError {
+  return new ProtocolError('not_found', 'There is no such session.');
+}
