@@ -15,6 +15,7 @@ import {
   type ToolNode,
   Workflow,
 } from '@google/adk';
+import { nearest } from '../protocol/options.ts';
 import { type AgentRoot, agentsIn, isToolNode, nodesIn } from './agents.ts';
 import { type ApprovalOverride, mayWait } from './run.ts';
 import { DuologueTool } from './tools.ts';
@@ -84,31 +85,6 @@ export function unknownTool(option: string, name: string, known: ReadonlySet<str
   const near = nearest(name, known);
   const hint = near.length > 0 ? ` Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?` : '';
   return `${option}: no agent has a tool named "${name}".${hint}`;
-}
-
-/** The names that differ from a name in a few letters, nearest first, at most three. */
-export function nearest(name: string, known: Iterable<string>): string[] {
-  const most = Math.max(2, Math.floor(name.length / 3));
-  return [...known]
-    .map((one) => ({ one, distance: distanceOf(name.toLowerCase(), one.toLowerCase()) }))
-    .filter(({ distance }) => distance <= most)
-    .sort((a, b) => a.distance - b.distance)
-    .slice(0, 3)
-    .map(({ one }) => one);
-}
-
-/** How many letters must be added, removed or replaced to turn one word into the other. */
-function distanceOf(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= a.length; row++) {
-    const line = [row];
-    for (let column = 1; column <= b.length; column++) {
-      const replaced = (above[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      line.push(Math.min(replaced, (above[column] ?? 0) + 1, (line[column - 1] ?? 0) + 1));
-    }
-    above = line;
-  }
-  return above[b.length] ?? 0;
 }
 
 /** Throws when something in a tree of agents was made by another copy of ADK: its tools would bypass the gates, or never run. */

@@ -4,7 +4,6 @@ export {
   chooseDriver,
   type Driver,
   knownTools,
-  nearest,
   unknownTool,
   waitsInAgentTools,
   waitsInWorkflows,

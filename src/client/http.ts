@@ -12,6 +12,7 @@ export interface HttpOptions {
   key?: Key | undefined;
   /** Headers of every request. */
   headers?: Record<string, string> | undefined;
+  /** Whether cookies are sent to another origin, as in `fetch`. */
   credentials?: RequestCredentials | undefined;
   /** Replaces the global `fetch`. */
   fetch?: typeof fetch | undefined;

@@ -1,6 +1,7 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Chunk } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
+import { checkOptions, is, type OptionChecks } from '../protocol/options.ts';
 import { isSettled } from '../protocol/tool-call.ts';
 import { BrowserTools } from './browser-tools.ts';
 import { type ExecutorOption, type ExecutorOptions, ToolRunner } from './executors.ts';
@@ -39,6 +40,7 @@ export interface TransportOptions extends ExecutorOptions, ReceiverOptions, Conn
 export interface DuologueTransportOptions extends TransportOptions, WebSocketLinkOptions {
   /** Makes links of another kind, from these options. */
   link?: ((options: DuologueTransportOptions) => LinkKind) | undefined;
+  /** Replaces the clock and the timers of the page, for tests. */
   timers?: Timers | undefined;
 }
 
@@ -48,6 +50,40 @@ export interface DuologueSseTransportOptions extends TransportOptions, HttpOptio
 /** Options of a transport for messages of a type, whose tools say which executors there must be. */
 export type WithExecutors<Options, M extends UIMessage> = Omit<Options, 'executors'> &
   ExecutorOption<'executors', M>;
+
+const text = is('a string');
+const func = is('a function');
+const bool = is('a boolean');
+const object = is('an object');
+const count = is('a number that is not negative');
+
+/** What each option of a transport must be. A page that changes between the two transports gives both the same options. */
+export const TRANSPORT_CHECKS: OptionChecks<DuologueTransportOptions & DuologueSseTransportOptions> = {
+  url: text,
+  sessionId: text,
+  key: is('a string or a function'),
+  executors: object,
+  executorTimeoutMs: count,
+  onAbort: is('"interrupt" or "detach"'),
+  mergeMs: count,
+  onData: func,
+  onPending: func,
+  onActive: func,
+  onReset: func,
+  shows: func,
+  headers: object,
+  credentials: is('"omit", "same-origin" or "include"'),
+  sharesStream: bool,
+  watches: bool,
+  onFrame: func,
+  heartbeatMs: count,
+  fetch: func,
+  WebSocket: func,
+  link: func,
+  newId: func,
+  timers: object,
+  network: object,
+};
 
 /** How many milliseconds the message that is being written may take to arrive on a new connection. */
 const UNREAD_MS = 2_000;
@@ -77,6 +113,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   constructor(given: WithExecutors<DuologueTransportOptions, M>) {
     const options = given as DuologueTransportOptions;
+    checkOptions('The transport', TRANSPORT_CHECKS, options);
     const { link = webSocketLinks, timers = systemTimers, executors = {} } = options;
     const kind = link(options);
     this.#options = options;

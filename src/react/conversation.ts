@@ -182,10 +182,11 @@ export class Conversation {
   }
 
   #newTransport(mode: Mode): DuologueTransport<Message> {
+    const { mode: _, tools, messages, toolTimeoutMs, onError, onFinish, ...given } = this.#options;
     const options: DuologueTransportOptions & DuologueSseTransportOptions = {
-      ...this.#options,
+      ...given,
       executors: this.#executors,
-      executorTimeoutMs: this.#options.toolTimeoutMs,
+      executorTimeoutMs: toolTimeoutMs,
       watches: true,
       onData: (data: TransientData) => this.#onData(data),
       onFrame: (direction, data) => this.#options.onFrame?.(direction, data),

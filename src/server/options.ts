@@ -12,12 +12,12 @@ import {
   type ApprovalOverride,
   type Driver,
   knownTools,
-  nearest,
   rootOf,
   unknownTool,
 } from '../adk/for-server.ts';
 import type { RetryPolicy } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
+import { type Check, checkOptions as check, type OptionChecks } from '../protocol/options.ts';
 import type { AccessOptions } from './access/access.ts';
 import { areProxies, type TrustedProxies } from './access/client-address.ts';
 import { type BudgetLimits, defaultBudget, type RateLimit } from './access/limits.ts';
@@ -96,17 +96,23 @@ export interface DuologueOptions {
   newSessions?: RateLimit | false;
   /** The names of the tools that ask for approval, whatever their definitions say. */
   toolsRequiringApproval?: ApprovalOverride;
+  /** How pictures of the agent are sent: as `file` parts, unless `data-image` is given. */
   images?: SessionOptions['images'];
+  /** The chunk that ends a denied call: `tool-output-error` unless given. */
   denials?: SessionOptions['denials'];
+  /** How ADK's confirmations are shown: as approval requests, unless `tool` is given, which makes each a tool call of its own. */
   confirmations?: SessionOptions['confirmations'];
+  /** Over BIDI: one approval request at a time, unless `parallel` is given. */
   approvals?: SessionOptions['approvals'];
   /** How long an approval request waits: for both modes, or for each; null means no limit. The definition of a tool may set its own (`defineTool`). */
   approvalTimeoutMs?: number | null | Partial<SessionOptions['approvalTimeoutMs']>;
+  /** How long a tool in the browser may take, 60 seconds unless given; null means no limit. */
   clientTimeoutMs?: number | null;
   /** How long a tool on the server may run, 60 seconds unless given; null means no limit. */
   toolTimeoutMs?: number | null;
   /** The names of native tools without side effects, which may run in parallel. Tools made with `defineTool` say so in their definition. */
   concurrentTools?: readonly string[];
+  /** Over BIDI: what a typed message does while the agent speaks. It waits, unless `interrupt` is given. */
   whenBusy?: SessionOptions['whenBusy'];
   /** ADK's configuration of live runs: voice, modalities, activity detection. */
   live?: Partial<RunConfig>;
@@ -123,6 +129,7 @@ export interface DuologueOptions {
   limits?: Partial<Limits>;
   /** How many bytes of requests may be in memory before they are read. */
   budget?: Partial<BudgetLimits>;
+  /** Limits of WebSocket connections. */
   socketLimits?: Partial<SocketLimits>;
   /** Sockets for the AI SDK's own `WebSocketChatTransport`, at `/ws` unless another path is given; false for none. */
   chatSocket?: Partial<ChatSocketOptions> | false;
@@ -130,12 +137,11 @@ export interface DuologueOptions {
   inspect?: boolean;
   /** The log of the server; without it warnings and errors go to the console. A logger of pino may be given as it is. */
   logger?: Logger;
+  /** Replaces the clock and the timers of the machine, for tests. */
   clock?: Clock;
+  /** Makes ids of messages and approvals; random UUIDs unless given. */
   newId?: () => string;
 }
-
-/** Returns what a value should be, in words, when it is something else; null when it is valid. */
-type Check = (value: unknown) => string | null;
 
 const has = (test: (value: unknown) => boolean, wanted: string): Check => {
   return (value) => (test(value) ? null : wanted);
@@ -168,9 +174,9 @@ const oneOf = (...values: string[]): Check =>
   has((value) => values.includes(value as string), values.map((value) => JSON.stringify(value)).join(' or '));
 
 /** An object with the fields of a type and no others; only the listed ones are required. */
-function fields<T>(all: Record<keyof T, Check>, required: readonly (keyof T & string)[] = []): Check {
+function fields<T>(all: OptionChecks<T>, required: readonly (keyof T & string)[] = []): NestedCheck {
   const checks: Record<string, Check> = all;
-  return (value) => {
+  const check: Check = (value) => {
     if (!isObject(value)) return 'an object';
     for (const [name, one] of Object.entries(value)) {
       const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
@@ -181,16 +187,23 @@ function fields<T>(all: Record<keyof T, Check>, required: readonly (keyof T & st
     const missing = required.find((name) => value[name] === undefined);
     return missing ? `an object with "${missing}"` : null;
   };
+  return Object.assign(check, { fields: checks });
 }
 
-const either =
-  (test: (value: unknown) => boolean, words: string, check: Check): Check =>
-  (value) => {
+/** A check of an object, with the checks of its fields. */
+export interface NestedCheck extends Check {
+  readonly fields: Readonly<Record<string, Check>>;
+}
+
+function either(test: (value: unknown) => boolean, words: string, check: NestedCheck): NestedCheck {
+  const whole: Check = (value) => {
     const wanted = test(value) ? null : check(value);
     return wanted && `${words}, or ${wanted}`;
   };
+  return Object.assign(whole, { fields: check.fields });
+}
 
-const numbers = (defaults: object): Check =>
+const numbers = (defaults: object): NestedCheck =>
   fields(Object.fromEntries(Object.keys(defaults).map((name) => [name, count])));
 
 const rate = either(
@@ -206,7 +219,7 @@ function isFreePath(value: unknown): boolean {
 }
 
 /** What each option must be. */
-const CHECKS: Record<keyof DuologueOptions, Check> = {
+export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   agent: has(isObject, 'an agent, a Workflow or an App of @google/adk'),
   appName: text,
   store: object,
@@ -287,16 +300,7 @@ const CHECKS: Record<keyof DuologueOptions, Check> = {
 export function checkOptions(options: DuologueOptions): void {
   if (!isObject(options))
     throw new TypeError('createDuologue wants an object of options, such as { agent }.');
-  for (const [name, value] of Object.entries(options)) {
-    const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof DuologueOptions] : undefined;
-    if (!check) {
-      const [near] = nearest(name, Object.keys(CHECKS));
-      const hint = near ? ` Did you mean "${near}"?` : '';
-      throw new TypeError(`createDuologue has no option "${name}".${hint}`);
-    }
-    const wanted = value === undefined ? null : check(value);
-    if (wanted) throw new TypeError(`createDuologue: the option "${name}" must be ${wanted}.`);
-  }
+  check('createDuologue', OPTION_CHECKS, options);
 }
 
 /**

@@ -24,6 +24,7 @@ export interface SoundPlayer {
 /** Options of a connection. */
 export interface ConnectionOptions {
   timers?: Timers | undefined;
+  /** Says whether the page is online and visible. Default: the browser's own signals. */
   network?: Network | undefined;
   /** Milliseconds between two pings while no answer is expected. */
   heartbeatMs?: number | undefined;
