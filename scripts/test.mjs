@@ -1,17 +1,18 @@
 #!/usr/bin/env node
-// `npm test`: installs what is missing, then runs every check. `npm test -- <arguments>` runs vitest alone with them.
+// `npm test`: installs what is missing, then runs every check. `npm test -- <arguments>` runs vitest alone with them, on the Node that it was started with.
 // `npm run test:long`: what takes long by its nature, and the other versions of Node.
 // `npm run test:cluster`: what needs the engines of several nodes, real ones.
+// Without arguments all three continue on the main version of Node.
 import './lib/node-version.mjs';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { ensureBrowser, hasBrowserTests } from './lib/browser.mjs';
 import { build } from './lib/build.mjs';
 import { ensureEngines } from './lib/engines.mjs';
 import { install } from './lib/install.mjs';
 import { alone } from './lib/lock.mjs';
-import { otherNode, otherNodes } from './lib/other-node.mjs';
+import { isOnMainNode, MAIN_NODE, nodeOf, OTHER_NODES, STARTED_WITH } from './lib/other-node.mjs';
 import { countOf, failuresOf, slowestOf } from './lib/report.mjs';
 import { announced, endWithNpm, root, run, tool } from './lib/run.mjs';
 
@@ -44,6 +45,9 @@ function finish() {
   process.exit(count.failed === 0 ? 0 : 1);
 }
 
+/** Has programs that look for `node` find this one. */
+const pathTo = (node) => ({ PATH: [dirname(node), process.env.PATH].join(delimiter) });
+
 /** Runs vitest, on this Node or another one, counts its tests and names the slowest. */
 async function tests(args, { env, node = process.execPath }) {
   const folder = mkdtempSync(join(tmpdir(), 'duologue-test-'));
@@ -59,7 +63,7 @@ async function tests(args, { env, node = process.execPath }) {
         `--outputFile.json=${report}`,
         ...args,
       ],
-      { env, timeoutMs: 30 * minutes, show: true },
+      { env: { ...env, ...pathTo(node) }, timeoutMs: 30 * minutes, show: true },
     );
     if (timedOut) console.log('tests: stopped, still running after 30 minutes');
     failures.push(...failuresOf(report));
@@ -70,23 +74,52 @@ async function tests(args, { env, node = process.execPath }) {
   }
 }
 
+/** What differs between versions of the AI SDK, and what a user of an older Node does first. */
+const COMPATIBILITY = [
+  ...['client', 'contract', 'protocol', 'react', 'demo/fixtures', 'repository/start'],
+  ...['server/chat', 'server/resume', 'server/dialect'],
+].map((path) => `test/${path}`);
+
+/** Runs tests on another version of Node, with the AI SDK that npm installs there. */
+async function leg({ version, sdk }, runs, { env }) {
+  const other = await nodeOf(version);
+  print(`Node ${version.split('.')[0]}`, other.ok ? 'ok' : 'FAILED', `${other.version} with ai ${sdk}`);
+  if (!other.ok) {
+    console.log(other.output);
+    count.failed += 1;
+    return;
+  }
+  for (const args of runs) await tests(args, { env: { ...env, DUOLOGUE_TEST_AI: sdk }, node: other.path });
+}
+
 /** Runs what takes long by its nature, and the tests of our own code on the other versions of Node. */
 async function longTests(options) {
   await tests(['--config=vitest.long.config.ts', ...chosen], options);
   if (chosen.length > 0) return;
-  for (const version of otherNodes) {
-    const other = await otherNode(version);
-    print(`Node ${version.split('.')[0]}`, other.ok ? 'ok' : 'FAILED', version);
-    if (other.ok) {
-      await tests(['--project=library', '--project=process', '--project=pages'], {
-        ...options,
-        node: other.path,
-      });
-      continue;
-    }
-    console.log(other.output);
+  const runs = [
+    ['--project=library', '--project=process', '--project=pages'],
+    ['test/repository/start', 'test/repository/packaging'],
+  ];
+  for (const other of OTHER_NODES) await leg(other, runs, options);
+}
+
+/** Runs the same command on the main version of Node, and ends with its result. */
+async function continueOnMainNode() {
+  const main = await nodeOf(MAIN_NODE);
+  if (!main.ok) {
+    console.log(main.output);
+    print('Node', 'FAILED', MAIN_NODE);
     count.failed += 1;
+    finish();
   }
+  print('Node', 'ok', `${main.version}; this is ${process.versions.node}`);
+  const startedWith = `${process.versions.node} ${process.execPath}`;
+  const { code } = await run(main.path, process.argv.slice(1), {
+    env: { ...pathTo(main.path), [STARTED_WITH]: startedWith },
+    timeoutMs: 120 * minutes,
+    show: true,
+  });
+  process.exit(code);
 }
 
 endWithNpm();
@@ -99,6 +132,7 @@ if (!installed.ok) {
   finish();
 }
 print('install', 'ok', installed.note);
+if (chosen.length === 0 && !isOnMainNode()) await continueOnMainNode();
 
 if (isCluster) {
   const engines = await ensureEngines('test');
@@ -130,10 +164,17 @@ if (isLong) {
     await check('types', () =>
       tool('typescript/bin/tsc', ['-p', 'tsconfig.json'], { timeoutMs: 5 * minutes }),
     );
+    await check('types 6', () =>
+      tool('typescript/bin/tsc', ['-p', 'tsconfig.ai6.json'], { timeoutMs: 5 * minutes }),
+    );
     await check('lint', () => tool('@biomejs/biome/bin/biome', ['check', '.'], { timeoutMs: 5 * minutes }));
     await check('unused', () => tool('knip/bin/knip.js', ['--no-progress'], { timeoutMs: 5 * minutes }));
     await check('build', () => alone(() => build()));
+    const { env } = options;
+    await tests([], { env: { ...env, DUOLOGUE_TEST_AI: '7' } });
+    await leg(OTHER_NODES.at(-1), [COMPATIBILITY], options);
+  } else {
+    await tests(chosen, options);
   }
-  await tests(chosen, options);
 }
 finish();
