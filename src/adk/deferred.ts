@@ -2,7 +2,7 @@ import {
   type BaseAgent,
   type BaseSessionService,
   type BaseTool,
-  Context,
+  type Context,
   createEvent,
   type Event,
   type EventActions,
@@ -19,9 +19,16 @@ import { type AgentRoot, findAgent } from './agents.ts';
 import { type AnsweredCall, runAfterTool } from './callbacks.ts';
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
-import { runDecided } from './run.ts';
+import { runDecided, type ServerTools } from './run.ts';
 import { servicesFor, type ToolServices } from './services.ts';
-import { checkState, DuologueTool, type ServerTools, toJsonOutput, toJsonResponse } from './tools.ts';
+import {
+  type CallLink,
+  checkState,
+  DuologueTool,
+  ToolContext,
+  toJsonOutput,
+  toJsonResponse,
+} from './tools.ts';
 
 /** What is needed to find the tool of a recorded call. */
 export interface DeferredPlace {
@@ -66,10 +73,11 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   if (tool instanceof DuologueTool && tool.runsOn === 'client') return { kind: 'waits' };
   const override = pluginIn(execution)?.override;
   const isWaived = override !== undefined && !override.includes(tool.name);
+  const link = tools.link(callId, tool);
   try {
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
       const isConfirmed = execution.approved || isWaived;
-      const context = toolContextOf(execution, abortSignal, isConfirmed);
+      const context = toolContextOf(execution, abortSignal, isConfirmed, link);
       const call = { tool, agent, args, context };
       const output = await tools.start(abortSignal, () => callTool(call));
       if (takeConfirmationRequest(context, callId)) return { kind: 'asks' };
@@ -78,6 +86,8 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
     });
   } catch (error) {
     return failure(error);
+  } finally {
+    link?.close();
   }
 }
 
@@ -108,12 +118,16 @@ function toolContextOf(
   execution: DeferredExecution,
   abortSignal: AbortSignal,
   isConfirmed: boolean,
+  link?: CallLink,
 ): Context {
-  return new Context({
-    invocationContext: contextOf(execution, abortSignal),
-    functionCallId: execution.callId,
-    ...(isConfirmed ? { toolConfirmation: new ToolConfirmation({ confirmed: true }) } : {}),
-  });
+  return new ToolContext(
+    {
+      invocationContext: contextOf(execution, abortSignal),
+      functionCallId: execution.callId,
+      ...(isConfirmed ? { toolConfirmation: new ToolConfirmation({ confirmed: true }) } : {}),
+    },
+    link,
+  );
 }
 
 function failure(error: unknown): Outcome {

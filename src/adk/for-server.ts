@@ -32,5 +32,12 @@ export {
   toContent,
 } from './history.ts';
 export { MessageChunks, type MessageOutput, usageIn } from './message-chunks.ts';
-export { type ApprovalOverride, approvalTimeoutOf, type DeferredCall, unlessAborted } from './run.ts';
-export { ServerTools } from './tools.ts';
+export {
+  type ApprovalOverride,
+  approvalTimeoutOf,
+  type DeferredCall,
+  preliminaryOutput,
+  ServerTools,
+  unlessAborted,
+} from './run.ts';
+export type { CallOutlet } from './tools.ts';

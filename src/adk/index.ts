@@ -5,4 +5,4 @@
  * server writes down a call that waits.
  */
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
-export { type ClientTool, DuologueTool, defineTool, type ServerTool } from './tools.ts';
+export { type ClientTool, DuologueTool, defineTool, type ServerTool, type ToolContext } from './tools.ts';

@@ -1,7 +1,7 @@
-import { type BaseTool, type Context, isAgentTool } from '@google/adk';
-import type { ToolFacts } from '../protocol/index.ts';
+import { type BaseTool, type Context, createEventActions, isAgentTool } from '@google/adk';
+import { type ToolFacts, toolTimedOut } from '../protocol/index.ts';
 import type { AgentFastPath } from './fast-path.ts';
-import { DuologueTool, type ServerTools } from './tools.ts';
+import { CallLink, type CallOutlet, DuologueTool, ToolContext } from './tools.ts';
 
 /** The run of an agent that is used as a tool, as the tools of that agent see it. */
 export interface InnerRun {
@@ -194,5 +194,178 @@ export function unlessAborted<T, A>(
     signal.addEventListener('abort', abort);
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
     if (signal.aborted) abort();
+  });
+}
+
+/** How the server tools of a session run. */
+export interface ServerToolRules {
+  /** How long a tool may take, in milliseconds; null means no limit. */
+  timeoutMs: number | null;
+  /** Names of tools without side effects, which may run in parallel. */
+  concurrent: readonly string[];
+  /** Calls back after that many milliseconds; the returned function cancels. */
+  after: (ms: number, callback: () => void) => () => void;
+  /** What the tool of a call may send while it runs; nothing unless given. */
+  outlet?: (callId: string, tool: BaseTool) => CallOutlet;
+  /** Starts a tool when this process may, and rejects when it may not; at once unless given. */
+  start?: <T>(signal: AbortSignal, run: () => Promise<T>) => Promise<T>;
+}
+
+/** How long an aborted tool without a deadline may keep the tool lock. */
+const LEAVE_MS = 60_000;
+
+/**
+ * Runs the server tools of one session one after the other, each within its time limit. A tool reads state and writes absolute values later, so two in
+ * parallel would each undo what the other wrote.
+ */
+export class ServerTools {
+  private readonly rules: ServerToolRules;
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(rules: ServerToolRules) {
+    this.rules = rules;
+  }
+
+  /** Waits for the tool lock; the returned function releases it. Null when the signal aborts first. */
+  async take(tool: BaseTool | undefined, signal: AbortSignal | undefined): Promise<(() => void) | null> {
+    if (signal?.aborted) return null;
+    if (tool && this.isConcurrent(tool)) return () => undefined;
+    const before = this.last;
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    // The next call waits for all before it, even if this one leaves the queue early.
+    this.last = before.then(() => held);
+    await firstOf(before, signal);
+    if (!signal?.aborted) return release;
+    release();
+    return null;
+  }
+
+  /**
+   * Runs a tool that has the tool lock, until the tool ends or its time is over. An abort reaches the tool through its signal; a tool that ignores its signal
+   * keeps the lock until it ends or its time is over. The changes of a tool that ends too late are discarded.
+   */
+  async run<T>(
+    tool: BaseTool,
+    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { after } = this.rules;
+    const timeoutMs = isAgentTool(tool) ? null : this.rules.timeoutMs;
+    const stop = new AbortController();
+    const cancels: (() => void)[] = [];
+    const late = new Promise<never>((_, reject) => {
+      const end = () => {
+        const error = new Error(toolTimedOut(tool.name));
+        reject(error);
+        stop.abort(error);
+      };
+      const abort = () => {
+        stop.abort(signal?.reason);
+        if (timeoutMs === null) cancels.push(after(LEAVE_MS, end));
+      };
+      if (timeoutMs !== null) cancels.push(after(timeoutMs, end));
+      if (signal?.aborted) abort();
+      else signal?.addEventListener('abort', abort, { once: true });
+      cancels.push(() => signal?.removeEventListener('abort', abort));
+    });
+    try {
+      return await Promise.race([work(stop.signal), late]);
+    } finally {
+      for (const cancel of cancels) cancel();
+    }
+  }
+
+  /** Starts the code of a tool, if this process may still run it. `signal` is the one that `run` passed. */
+  start<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+    return this.rules.start ? this.rules.start(signal, run) : run();
+  }
+
+  /** Runs a tool inside ADK's loop: waits for the tool lock, and keeps the tool's changes if it succeeds. */
+  async runInLoop(
+    tool: BaseTool,
+    context: Context,
+    work: (context: Context) => Promise<unknown>,
+  ): Promise<unknown> {
+    const release = await this.take(tool, context.abortSignal);
+    if (!release) throw new Error('The call was aborted.');
+    const link = this.link(context.functionCallId, tool);
+    try {
+      return await this.run(tool, context.abortSignal, async (signal) => {
+        const own = apart(context, signal, link);
+        const output = await this.start(signal, () => work(own));
+        if (!signal.aborted) keep(own, context);
+        return output;
+      });
+    } finally {
+      link?.close();
+      release();
+    }
+  }
+
+  /** The way from the tool of a call to its conversation. Close it when the call has ended. */
+  link(callId: string | undefined, tool: BaseTool): CallLink | undefined {
+    const { outlet } = this.rules;
+    return callId === undefined || !outlet ? undefined : new CallLink(() => outlet(callId, tool));
+  }
+
+  private isConcurrent(tool: BaseTool): boolean {
+    // A tool of the browser is only announced here.
+    if (tool instanceof DuologueTool && (tool.isConcurrent || tool.runsOn === 'client')) return true;
+    return this.rules.concurrent.includes(tool.name);
+  }
+}
+
+/** A context for a tool with state and actions of its own: a tool that fails or ends too late changes nothing. */
+function apart(context: Context, abortSignal: AbortSignal, link: CallLink | undefined): ToolContext {
+  const { invocationContext, functionCallId, toolConfirmation } = context;
+  const { session } = invocationContext;
+  return new ToolContext(
+    {
+      invocationContext: invocationContext.clone({
+        session: { ...session, state: { ...session.state } },
+        abortSignal,
+      }),
+      eventActions: createEventActions({}),
+      ...(functionCallId === undefined ? {} : { functionCallId }),
+      ...(toolConfirmation === undefined ? {} : { toolConfirmation }),
+    },
+    link,
+  );
+}
+
+/** A preliminary output as the schema of its tool makes it; throws an error with a clear text when it does not fit. */
+export function preliminaryOutput(tool: BaseTool, output: unknown): unknown {
+  return tool instanceof DuologueTool ? tool.checkOutput(output) : output;
+}
+
+function keep(own: Context, context: Context): void {
+  const { stateDelta, artifactDelta, requestedAuthConfigs, requestedToolConfirmations, ...others } =
+    own.actions;
+  const { actions } = context;
+  context.state.update(stateDelta);
+  Object.assign(actions.artifactDelta, artifactDelta);
+  Object.assign(actions.requestedAuthConfigs, requestedAuthConfigs);
+  Object.assign(actions.requestedToolConfirmations, requestedToolConfirmations);
+  for (const [name, value] of Object.entries(others)) {
+    if (value !== undefined) Object.assign(actions, { [name]: value });
+  }
+  if (own.invocationContext.endInvocation) context.invocationContext.endInvocation = true;
+}
+
+/** Resolves when the work is done or the signal aborts; never rejects. */
+function firstOf(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (!signal) return work;
+  return new Promise((resolve) => {
+    const leave = () => resolve();
+    signal.addEventListener('abort', leave, { once: true });
+    work
+      .catch(() => undefined)
+      .finally(() => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      });
   });
 }

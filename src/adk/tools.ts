@@ -1,6 +1,5 @@
-import { BaseTool, Context, createEventActions, FunctionTool, isAgentTool } from '@google/adk';
+import { BaseTool, Context, FunctionTool } from '@google/adk';
 import { z } from 'zod/v4';
-import { toolTimedOut } from '../protocol/index.ts';
 
 /**
  * Caches the declaration of a tool. ADK converts the schema of the arguments anew for every model call, though it never changes. Each caller gets a copy,
@@ -61,10 +60,75 @@ function withDigits(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value;
 }
 
+/** What the tool of one call may send while it runs. The server implements it. */
+export interface CallOutlet {
+  /** Sends a preliminary output. Never throws. */
+  progress(output: unknown): void;
+  /** The call has ended: what waits to be sent is discarded. */
+  close(): void;
+}
+
+/** The way from the tool of one call to its conversation, until the call ends. Most tools send nothing, so the outlet is made when it is used. */
+export class CallLink {
+  private readonly make: () => CallOutlet;
+  private made: CallOutlet | null = null;
+  private isClosed = false;
+
+  constructor(make: () => CallOutlet) {
+    this.make = make;
+  }
+
+  /** The outlet of the call; null when the call has ended. */
+  get outlet(): CallOutlet | null {
+    if (this.isClosed) return null;
+    this.made ??= this.make();
+    return this.made;
+  }
+
+  /** The call has ended: what its tool still sends is ignored. */
+  close(): void {
+    this.isClosed = true;
+    this.made?.close();
+  }
+}
+
+/** The context of a call: ADK's own, and the conversation that the tool runs in. */
+export class ToolContext extends Context {
+  readonly #link: CallLink | undefined;
+
+  constructor(options: ConstructorParameters<typeof Context>[0], link?: CallLink) {
+    super(options);
+    this.#link = link;
+  }
+
+  /**
+   * Shows a preliminary output on the page while the tool runs; the next one replaces it, and the output of the call replaces the last one. At most five a second are
+   * sent, the newest first. A value that is no JSON, larger than 32 KB, or does not fit the schema of the output is logged and not sent. In an agent that is used as a tool
+   * it does nothing.
+   */
+  progress(output: unknown): void {
+    this.#link?.outlet?.progress(output);
+  }
+}
+
+/** The context of a call as its tool gets it. A call inside an agent that is used as a tool has one without a conversation. */
+function toToolContext(context: Context): ToolContext {
+  if (context instanceof ToolContext) return context;
+  const { invocationContext, actions: eventActions, functionCallId, toolConfirmation } = context;
+  return new ToolContext({
+    invocationContext,
+    eventActions,
+    ...(functionCallId === undefined ? {} : { functionCallId }),
+    ...(toolConfirmation === undefined ? {} : { toolConfirmation }),
+  });
+}
+
 type Parameters = z.ZodObject;
 type NoParameters = z.ZodObject<Record<never, never>>;
 type Args<P extends Parameters> = z.output<P>;
 type Maybe<T> = T | Promise<T>;
+/** What a function without `return` returns. */
+type Void = ReturnType<() => void>;
 
 interface Definition<P extends Parameters, O> {
   name: string;
@@ -89,8 +153,11 @@ export interface ServerTool<P extends Parameters, O = unknown> extends Definitio
   runsOn?: 'server';
   /** The tool has no side effects, so its calls run in parallel with others. Otherwise the calls of a session run one after the other. */
   concurrent?: boolean;
-  /** Does the work. It returns the output; an error that it throws is shown to user and model. A generator is refused. */
-  execute: (args: Args<P>, context: Context) => Maybe<O>;
+  /**
+   * Does the work. It returns the output; an error that it throws is shown to user and model. An async generator shows each value that it yields as a preliminary output;
+   * the value that it returns is the output, or else the last one that it yielded.
+   */
+  execute: (args: Args<P>, context: ToolContext) => Maybe<O> | AsyncGenerator<O, O | Void, unknown>;
 }
 
 /** A tool that runs in the browser. */
@@ -103,7 +170,7 @@ export interface ClientTool<P extends Parameters, O = unknown> extends Definitio
 type AnyDefinition = ServerTool<Parameters> | ClientTool<Parameters>;
 
 /** The output of a call as pages see it: a tool that returns nothing has an empty object. */
-type Shown<O> = O extends ReturnType<() => void> | null ? Nothing : O;
+type Shown<O> = O extends Void | null ? Nothing : O;
 type Nothing = Record<string, never>;
 
 /**
@@ -208,10 +275,11 @@ export class DuologueTool<
   async runDecided({ args, toolContext }: ToolRequest): Promise<unknown> {
     const { definition } = this;
     if (definition.runsOn === 'client') throw new Error(`${this.name} runs in the browser`);
-    const valid = await this.validate(args, toolContext);
-    const output = await definition.execute(valid, toolContext);
-    // A generator that was compiled to an older JavaScript is known by what it returns.
-    if (isGenerator(output)) throw new Error(noGenerator(this.name));
+    const context = toToolContext(toolContext);
+    const valid = await this.validate(args, context);
+    const returned: unknown = await definition.execute(valid, context);
+    if (isGenerator(returned)) throw new Error(noGenerator(this.name));
+    const output = isAsyncIterable(returned) ? await lastOf(returned, context) : returned;
     return this.checkOutput(output ?? {});
   }
 
@@ -254,14 +322,15 @@ export function defineTool(definition: unknown): DuologueTool {
   return new DuologueTool(definition as AnyDefinition);
 }
 
-/** Throws when a definition cannot run: nothing would ever call a generator's `next`, so its body would never run. */
+/** Throws when a definition cannot run: a generator that is not async cannot wait for anything, so it has no progress to show. */
 function checkExecute(definition: AnyDefinition): void {
   if (definition.runsOn === 'client') return;
   const { name, execute } = definition;
   if (typeof execute !== 'function') {
     throw new TypeError(`The tool "${name}" runs on the server and has no function "execute".`);
   }
-  if (/Generator/.test(Object.prototype.toString.call(execute))) throw new TypeError(noGenerator(name));
+  if (Object.prototype.toString.call(execute) === '[object GeneratorFunction]')
+    throw new TypeError(noGenerator(name));
 }
 
 /** Throws when the time for an approval is no time: such a request would never expire, or at once. */
@@ -273,168 +342,33 @@ function checkTimeout({ name, approvalTimeoutMs: time }: AnyDefinition): void {
 }
 
 function noGenerator(name: string): string {
-  return `The "execute" of the tool "${name}" is a generator (function*), which is not supported: return the output, or a promise of it.`;
+  return `The "execute" of the tool "${name}" is a generator (function*) that is not async: write "async function*", or return the output.`;
 }
 
 function isGenerator(output: unknown): boolean {
-  return /Generator/.test(Object.prototype.toString.call(output));
+  return Object.prototype.toString.call(output) === '[object Generator]';
+}
+
+/** Whether a tool gives its output step by step: an async generator, also one that was compiled to an older JavaScript. */
+function isAsyncIterable(output: unknown): output is AsyncIterable<unknown> {
+  return typeof output === 'object' && output !== null && Symbol.asyncIterator in output;
+}
+
+/** Shows each value of a generator as a preliminary output. Returns the value that it returned, or else its last one. An aborted call stops it at its next value. */
+async function lastOf(values: AsyncIterable<unknown>, context: ToolContext): Promise<unknown> {
+  const iterator = values[Symbol.asyncIterator]();
+  let last: unknown;
+  for (;;) {
+    const { done, value } = await iterator.next();
+    if (done) return value === undefined ? last : value;
+    last = value;
+    context.progress(value);
+    if (!context.abortSignal?.aborted) continue;
+    await iterator.return?.();
+    throw new Error('The call was aborted.');
+  }
 }
 
 function describeIssues(error: z.ZodError, whole = 'arguments'): string {
   return error.issues.map((issue) => `${issue.path.join('.') || whole}: ${issue.message}`).join('; ');
-}
-
-/** How the server tools of a session run. */
-export interface ServerToolRules {
-  /** How long a tool may take, in milliseconds; null means no limit. */
-  timeoutMs: number | null;
-  /** Names of tools without side effects, which may run in parallel. */
-  concurrent: readonly string[];
-  /** Calls back after that many milliseconds; the returned function cancels. */
-  after: (ms: number, callback: () => void) => () => void;
-  /** Starts a tool when this process may, and rejects when it may not; at once unless given. */
-  start?: <T>(signal: AbortSignal, run: () => Promise<T>) => Promise<T>;
-}
-
-/** How long an aborted tool without a deadline may keep the tool lock. */
-const LEAVE_MS = 60_000;
-
-/**
- * Runs the server tools of one session one after the other, each within its time limit. A tool reads state and writes absolute values later, so two in
- * parallel would each undo what the other wrote.
- */
-export class ServerTools {
-  private readonly rules: ServerToolRules;
-  private last: Promise<void> = Promise.resolve();
-
-  constructor(rules: ServerToolRules) {
-    this.rules = rules;
-  }
-
-  /** Waits for the tool lock; the returned function releases it. Null when the signal aborts first. */
-  async take(tool: BaseTool | undefined, signal: AbortSignal | undefined): Promise<(() => void) | null> {
-    if (signal?.aborted) return null;
-    if (tool && this.isConcurrent(tool)) return () => undefined;
-    const before = this.last;
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    // The next call waits for all before it, even if this one leaves the queue early.
-    this.last = before.then(() => held);
-    await firstOf(before, signal);
-    if (!signal?.aborted) return release;
-    release();
-    return null;
-  }
-
-  /**
-   * Runs a tool that has the tool lock, until the tool ends or its time is over. An abort reaches the tool through its signal; a tool that ignores its signal
-   * keeps the lock until it ends or its time is over. The changes of a tool that ends too late are discarded.
-   */
-  async run<T>(
-    tool: BaseTool,
-    signal: AbortSignal | undefined,
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const { after } = this.rules;
-    const timeoutMs = isAgentTool(tool) ? null : this.rules.timeoutMs;
-    const stop = new AbortController();
-    const cancels: (() => void)[] = [];
-    const late = new Promise<never>((_, reject) => {
-      const end = () => {
-        const error = new Error(toolTimedOut(tool.name));
-        reject(error);
-        stop.abort(error);
-      };
-      const abort = () => {
-        stop.abort(signal?.reason);
-        if (timeoutMs === null) cancels.push(after(LEAVE_MS, end));
-      };
-      if (timeoutMs !== null) cancels.push(after(timeoutMs, end));
-      if (signal?.aborted) abort();
-      else signal?.addEventListener('abort', abort, { once: true });
-      cancels.push(() => signal?.removeEventListener('abort', abort));
-    });
-    try {
-      return await Promise.race([work(stop.signal), late]);
-    } finally {
-      for (const cancel of cancels) cancel();
-    }
-  }
-
-  /** Starts the code of a tool, if this process may still run it. `signal` is the one that `run` passed. */
-  start<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
-    return this.rules.start ? this.rules.start(signal, run) : run();
-  }
-
-  /** Runs a tool inside ADK's loop: waits for the tool lock, and keeps the tool's changes if it succeeds. */
-  async runInLoop(
-    tool: BaseTool,
-    context: Context,
-    work: (context: Context) => Promise<unknown>,
-  ): Promise<unknown> {
-    const release = await this.take(tool, context.abortSignal);
-    if (!release) throw new Error('The call was aborted.');
-    try {
-      return await this.run(tool, context.abortSignal, async (signal) => {
-        const own = apart(context, signal);
-        const output = await this.start(signal, () => work(own));
-        if (!signal.aborted) keep(own, context);
-        return output;
-      });
-    } finally {
-      release();
-    }
-  }
-
-  private isConcurrent(tool: BaseTool): boolean {
-    // A tool of the browser is only announced here.
-    if (tool instanceof DuologueTool && (tool.isConcurrent || tool.runsOn === 'client')) return true;
-    return this.rules.concurrent.includes(tool.name);
-  }
-}
-
-/** A context for a tool with state and actions of its own: a tool that fails or ends too late changes nothing. */
-function apart(context: Context, abortSignal: AbortSignal): Context {
-  const { invocationContext, functionCallId, toolConfirmation } = context;
-  const { session } = invocationContext;
-  return new Context({
-    invocationContext: invocationContext.clone({
-      session: { ...session, state: { ...session.state } },
-      abortSignal,
-    }),
-    eventActions: createEventActions({}),
-    ...(functionCallId === undefined ? {} : { functionCallId }),
-    ...(toolConfirmation === undefined ? {} : { toolConfirmation }),
-  });
-}
-
-function keep(own: Context, context: Context): void {
-  const { stateDelta, artifactDelta, requestedAuthConfigs, requestedToolConfirmations, ...others } =
-    own.actions;
-  const { actions } = context;
-  context.state.update(stateDelta);
-  Object.assign(actions.artifactDelta, artifactDelta);
-  Object.assign(actions.requestedAuthConfigs, requestedAuthConfigs);
-  Object.assign(actions.requestedToolConfirmations, requestedToolConfirmations);
-  for (const [name, value] of Object.entries(others)) {
-    if (value !== undefined) Object.assign(actions, { [name]: value });
-  }
-  if (own.invocationContext.endInvocation) context.invocationContext.endInvocation = true;
-}
-
-/** Resolves when the work is done or the signal aborts; never rejects. */
-function firstOf(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (!signal) return work;
-  return new Promise((resolve) => {
-    const leave = () => resolve();
-    signal.addEventListener('abort', leave, { once: true });
-    work
-      .catch(() => undefined)
-      .finally(() => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      });
-  });
 }

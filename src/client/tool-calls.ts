@@ -104,7 +104,9 @@ export class ToolCalls implements AnswerMemory {
    */
   adopt(message: UIMessage, from: 'reset' | 'server' | 'page'): void {
     for (const part of toolPartsOf(message.parts)) {
-      const { toolCallId: id, state, approval, input } = part;
+      const { toolCallId: id, approval, input } = part;
+      const running = approval ? 'approval-responded' : 'input-available';
+      const state = part.preliminary === true ? running : part.state;
       if (this.#calls.has(id) && from !== 'reset') continue;
       if (from !== 'page' && approval?.approved !== undefined) this.#markSent(id, 'decision');
       this.#calls.set(id, {
@@ -253,6 +255,7 @@ export class ToolCalls implements AnswerMemory {
 export function settledCall(chunk: Chunk): string | null {
   switch (chunk.type) {
     case 'tool-output-available':
+      return chunk.preliminary === true ? null : chunk.toolCallId;
     case 'tool-output-error':
     case 'tool-output-denied':
       return chunk.toolCallId;

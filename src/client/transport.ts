@@ -2,7 +2,7 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Chunk } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 import { checkOptions, is, type OptionChecks } from '../protocol/options.ts';
-import { isSettled } from '../protocol/tool-call.ts';
+import { hasOutcome } from '../protocol/tool-call.ts';
 import { BrowserTools } from './browser-tools.ts';
 import { type ExecutorOption, type ExecutorOptions, ToolRunner } from './executors.ts';
 import type { HttpOptions } from './http.ts';
@@ -327,7 +327,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   /** Throws when no call waits: a helper that sends settled calls again and again gets one error instead of endless empty responses. */
   #checkContinues(target: M): void {
     const calls = callsOfLastStep(target);
-    const areSettled = calls.length > 0 && calls.every(({ state }) => isSettled(state));
+    const areSettled = calls.length > 0 && calls.every(hasOutcome);
     if (areSettled && this.#responses.isIdle(target.id)) {
       throw new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
     }

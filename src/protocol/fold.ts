@@ -1,5 +1,5 @@
 import type { Chunk, Message, MessageMetadata, MessagePart } from './chunks.ts';
-import { isSettled, type ToolCallState } from './tool-call.ts';
+import { hasOutcome, type ToolCallState } from './tool-call.ts';
 
 /** A tool part while it is being built: the states of the AI SDK share these fields. */
 interface ToolPart {
@@ -9,6 +9,7 @@ interface ToolPart {
   input?: unknown;
   output?: unknown;
   errorText?: string;
+  preliminary?: true;
   toolMetadata?: unknown;
   approval?: { id: string; descriptor?: unknown; approved?: boolean; reason?: string };
 }
@@ -76,7 +77,10 @@ export class MessageFold {
           },
         });
       case 'tool-output-available':
-        return this.#settle(chunk.toolCallId, 'output-available', { output: chunk.output });
+        return this.#settle(chunk.toolCallId, 'output-available', {
+          output: chunk.output,
+          ...(chunk.preliminary ? { preliminary: true } : {}),
+        });
       case 'tool-output-error':
         return this.#settle(chunk.toolCallId, 'output-error', { errorText: chunk.errorText });
       case 'tool-output-denied':
@@ -113,7 +117,7 @@ export class MessageFold {
   /** Whether the message has a part for the call that is not settled. */
   isOpen(toolCallId: string): boolean {
     const part = this.#calls.get(toolCallId);
-    return part !== undefined && !isSettled(part.state);
+    return part !== undefined && !hasOutcome(part);
   }
 
   #openBlock(chunk: BlockStart): void {
@@ -143,7 +147,13 @@ export class MessageFold {
 
   #settle(toolCallId: string, state: ToolCallState, fields: Partial<ToolPart>): void {
     const part = this.#calls.get(toolCallId);
-    if (part) Object.assign(part, { state, ...fields });
+    if (!part) return;
+    // What replaces a preliminary output: the output of the call, or its error.
+    if (part.preliminary) {
+      delete part.preliminary;
+      delete part.output;
+    }
+    Object.assign(part, { state, ...fields });
   }
 
   #addData({ type, id, data }: DataChunk): void {

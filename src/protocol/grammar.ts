@@ -93,7 +93,7 @@ export class Grammar {
         this.move(chunk.toolCallId, 'ask', say);
         break;
       case 'tool-output-available':
-        this.move(chunk.toolCallId, 'output', say, 'approve');
+        this.move(chunk.toolCallId, chunk.preliminary ? 'progress' : 'output', say, 'approve');
         break;
       case 'tool-output-error':
         this.move(chunk.toolCallId, 'fail', say);

@@ -12,18 +12,28 @@ export type ToolCallState =
   | 'output-denied';
 
 /** What can happen to a tool call. */
-export type ToolCallEvent = 'input' | 'ask' | 'approve' | 'deny' | 'output' | 'fail' | 'refuse';
+export type ToolCallEvent = 'input' | 'ask' | 'approve' | 'deny' | 'progress' | 'output' | 'fail' | 'refuse';
 
 /** The life cycle of a tool call: every transition that exists. */
 export const TRANSITIONS: Readonly<Record<ToolCallState, Partial<Record<ToolCallEvent, ToolCallState>>>> = {
   'input-streaming': { input: 'input-available', fail: 'output-error' },
-  'input-available': { ask: 'approval-requested', output: 'output-available', fail: 'output-error' },
+  'input-available': {
+    ask: 'approval-requested',
+    progress: 'input-available',
+    output: 'output-available',
+    fail: 'output-error',
+  },
   'approval-requested': {
     approve: 'approval-responded',
     deny: 'approval-responded',
     fail: 'output-error',
   },
-  'approval-responded': { output: 'output-available', fail: 'output-error', refuse: 'output-denied' },
+  'approval-responded': {
+    progress: 'approval-responded',
+    output: 'output-available',
+    fail: 'output-error',
+    refuse: 'output-denied',
+  },
   'output-available': {},
   'output-error': {},
   'output-denied': {},
@@ -32,6 +42,11 @@ export const TRANSITIONS: Readonly<Record<ToolCallState, Partial<Record<ToolCall
 /** The state after an event, or null when the event cannot happen there. */
 export function transition(state: ToolCallState, event: ToolCallEvent): ToolCallState | null {
   return TRANSITIONS[state][event] ?? null;
+}
+
+/** Whether the part of a call shows its outcome. A preliminary output is none: the tool still runs. */
+export function hasOutcome(part: { state: ToolCallState; preliminary?: boolean | undefined }): boolean {
+  return part.preliminary !== true && isSettled(part.state);
 }
 
 /** Whether the call is in a final state. */
@@ -110,7 +125,7 @@ export function answersIn(parts: readonly unknown[], limits: Limits = LIMITS): A
     }
     if (part.type === 'tool-result') {
       answers.push(outputOf(toolCallId, part.result ?? part.output ?? null, limits));
-    } else if (part.state === 'output-available') {
+    } else if (part.state === 'output-available' && part.preliminary !== true) {
       answers.push({ ...outputOf(toolCallId, part.output ?? null, limits), ...input });
     } else if (part.state === 'output-error') {
       answers.push({ ...failureOf(toolCallId, part.errorText, limits), ...input });

@@ -1,5 +1,5 @@
 import type { Chunk, Message, MessagePart } from './chunks.ts';
-import { toolNameOf } from './tool-call.ts';
+import { hasOutcome, toolNameOf } from './tool-call.ts';
 import type { ApprovalResponse } from './wire/chat-frames.ts';
 
 type ToolPart = Extract<MessagePart, { toolCallId: string }>;
@@ -108,7 +108,14 @@ function inputOf(part: ToolPart): Chunk[] {
 function endOf(part: ToolPart): Chunk[] {
   const { toolCallId } = part;
   if (part.state === 'output-available')
-    return [{ type: 'tool-output-available', toolCallId, output: part.output ?? null }];
+    return [
+      {
+        type: 'tool-output-available',
+        toolCallId,
+        output: part.output ?? null,
+        ...(part.preliminary ? { preliminary: true } : {}),
+      },
+    ];
   if (part.state === 'output-error')
     return [{ type: 'tool-output-error', toolCallId, errorText: part.errorText }];
   return part.state === 'output-denied' ? [{ type: 'tool-output-denied', toolCallId }] : [];
@@ -119,6 +126,6 @@ function finishOf({
   parts,
 }: Message): NonNullable<Extract<Chunk, { type: 'finish' }>['finishReason']> {
   if (metadata?.interrupted) return 'other';
-  const isOpen = parts.some((part) => 'toolCallId' in part && !part.state.startsWith('output-'));
+  const isOpen = parts.some((part) => 'toolCallId' in part && !hasOutcome(part));
   return isOpen ? 'tool-calls' : 'stop';
 }

@@ -1,6 +1,5 @@
 import {
   type Chunk,
-  isSettled,
   type Message,
   type MessageFold,
   type ToolCallState,
@@ -8,6 +7,7 @@ import {
   toolNameOf,
   waitingFor,
 } from '../protocol/index.ts';
+import { hasOutcome } from '../protocol/tool-call.ts';
 
 /** A tool call, as the page shows it. */
 export interface TestToolCall {
@@ -90,7 +90,7 @@ export function turnOf(chunks: Chunk[], parts: readonly ToolPart[]): TestTurn {
 
 /** Whether every call of a message that has no outcome waits for the person or the browser, and no text is being written. */
 export function isPaused({ message, openBlocks }: MessageFold): boolean {
-  const open = toolPartsOf(message).filter(({ state }) => !isSettled(state));
+  const open = toolPartsOf(message).filter((part) => !hasOutcome(part));
   return (
     open.length > 0 &&
     openBlocks.length === 0 &&

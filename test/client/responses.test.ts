@@ -536,7 +536,12 @@ describe('any conversation', () => {
           // Steps of the page's own stand between settled calls and what follows.
           built.parts = built.parts.filter(({ type }) => type !== 'step-start');
           expect(built).toEqual(wanted);
-          expect(calls.open()).toEqual([]);
+          // A call whose last output is preliminary is open.
+          const isPreliminary = ({ id }: { id: string }) =>
+            wanted.parts.some(
+              (part) => 'toolCallId' in part && part.toolCallId === id && 'preliminary' in part,
+            );
+          expect(calls.open().filter((call) => !isPreliminary(call))).toEqual([]);
           expect(reader).toBe(0);
         },
       ),

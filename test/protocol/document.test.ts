@@ -124,8 +124,8 @@ describe('protocol.schema.json', () => {
     ];
     expect(Object.keys($defs).sort()).toEqual(expected.sort());
     expect($defs['chunk.tool-output-available']).toMatchObject({
-      properties: { type: { const: 'tool-output-available' }, output: {} },
-      required: ['type', ...Object.keys(CHUNKS['tool-output-available'].fields.shape)],
+      properties: { type: { const: 'tool-output-available' }, output: {}, preliminary: { const: true } },
+      required: ['type', 'toolCallId', 'output'],
       additionalProperties: false,
     });
   });

@@ -42,7 +42,21 @@ function check(mode: GrammarMode, chunks: Chunk[]): { wrong: string[]; open: str
 }
 
 /** The conversations that both modes know, as the orders of their chunks. */
+const progress = (id = 'c'): Chunk => ({
+  type: 'tool-output-available',
+  toolCallId: id,
+  output: 1,
+  preliminary: true,
+});
+
 const accepted: [string, GrammarMode, Chunk[]][] = [
+  ['progress', 'sse', [start, ...tool(), progress(), progress(), output(), ...text(), finish]],
+  ['progress and a failure', 'bidi', [start, ...tool(), ...asked(), progress(), fail(), ...text(), finish]],
+  [
+    'progress after an approval',
+    'sse',
+    [start, ...tool(), ask(), finish, start, progress(), output(), finish],
+  ],
   ['a browser tool', 'bidi', [start, ...thought, ...tool(), output(), ...text(4), finish]],
   ['a browser tool', 'sse', [start, ...tool(), output(), ...text(), finish]],
   ['a server tool', 'bidi', [start, ...thought, ...tool(), output(), ...text(7), finish]],
@@ -433,6 +447,18 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     ['tool-output-available: call c is output-available'],
   ],
   [
+    '[T40] progress after the output',
+    'sse',
+    [start, ...tool(), output(), progress(), finish],
+    ['tool-output-available: call c is output-available'],
+  ],
+  [
+    '[T40] progress before the input',
+    'sse',
+    [start, inputStart(), progress(), fail(), finish],
+    ['tool-output-available: call c is input-streaming'],
+  ],
+  [
     '[C9] an output after a failure',
     'sse',
     [start, ...tool(), fail(), output(), finish],
@@ -484,6 +510,10 @@ describe('the order of chunks', () => {
 
   test.each(rejected)('%s, over %s, is noticed', (_what, mode, chunks, wrong) => {
     expect(check(mode, chunks).wrong).toEqual(wrong);
+  });
+
+  test('[T40] a call with a preliminary output is not settled', () => {
+    expect(check('sse', [start, ...tool(), progress(), finish]).open).toEqual(['c']);
   });
 
   test('[C9] the calls that are not settled are known at any time', () => {

@@ -20,18 +20,20 @@ const states: ToolCallState[] = [
   'output-denied',
 ];
 
-const events: ToolCallEvent[] = ['input', 'ask', 'approve', 'deny', 'output', 'fail', 'refuse'];
+const events: ToolCallEvent[] = ['input', 'ask', 'approve', 'deny', 'progress', 'output', 'fail', 'refuse'];
 
 /** Every arrow there is, by hand. */
 const arrows: [ToolCallState, ToolCallEvent, ToolCallState][] = [
   ['input-streaming', 'input', 'input-available'],
   ['input-streaming', 'fail', 'output-error'],
   ['input-available', 'ask', 'approval-requested'],
+  ['input-available', 'progress', 'input-available'],
   ['input-available', 'output', 'output-available'],
   ['input-available', 'fail', 'output-error'],
   ['approval-requested', 'approve', 'approval-responded'],
   ['approval-requested', 'deny', 'approval-responded'],
   ['approval-requested', 'fail', 'output-error'],
+  ['approval-responded', 'progress', 'approval-responded'],
   ['approval-responded', 'output', 'output-available'],
   ['approval-responded', 'fail', 'output-error'],
   ['approval-responded', 'refuse', 'output-denied'],

@@ -26,6 +26,22 @@ const tools = {
     needsApproval: ({ amount }) => amount > 10,
     execute: () => ({ paid: true }),
   }),
+  print: defineTool({
+    name: 'print',
+    description: 'Prints.',
+    async *execute(_args, context) {
+      context.progress({ pages: 0 });
+      yield { pages: 1 };
+    },
+  }),
+  copy: defineTool({
+    name: 'copy',
+    description: 'Copies.',
+    async *execute() {
+      yield { copies: 1 };
+      return { copies: 2 };
+    },
+  }),
   get_location: defineTool({
     name: 'get_location',
     description: 'Where the user is.',
@@ -52,6 +68,8 @@ interface Shown {
   get_location: { input: Record<string, never>; output: { latitude: number } };
   change_music: { input: { track: number }; output: unknown };
   note: { input: Record<string, never>; output: Record<string, never> };
+  print: { input: Record<string, never>; output: { pages: number } };
+  copy: { input: Record<string, never>; output: { copies: number } };
 }
 
 const executors = {
@@ -87,6 +105,30 @@ describe('the types of tools', () => {
     expectTypeOf<Weather['output']>().toEqualTypeOf<{ city: string; degrees: number }>();
     expectTypeOf<Weather['input']>().toEqualTypeOf<{ city: string; unit?: 'c' | 'f' | undefined }>();
     expectTypeOf<Message<Tools>['metadata']>().toEqualTypeOf<MessageMetadata | undefined>();
+  });
+
+  it('have the type of what a generator yields', () => {
+    expectTypeOf<InferUITools<Tools>['print']['output']>().toEqualTypeOf<{ pages: number }>();
+    expectTypeOf<InferUITools<Tools>['copy']['output']>().toEqualTypeOf<{ copies: number }>();
+    defineTool({
+      name: 'bad',
+      description: 'Bad.',
+      output: z.string(),
+      // @ts-expect-error the yielded value does not fit the schema of the output
+      async *execute() {
+        yield 1;
+      },
+    });
+    defineTool({
+      name: 'bad',
+      description: 'Bad.',
+      output: z.string(),
+      // @ts-expect-error the returned value does not fit the schema of the output
+      async *execute() {
+        yield 'half';
+        return 1;
+      },
+    });
   });
 
   it('type the executors of a transport: a missing, wrong or superfluous one is an error', () => {

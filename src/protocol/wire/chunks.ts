@@ -78,8 +78,13 @@ export const CHUNKS = {
     },
   }),
   'tool-output-available': entry({
-    about: 'The call has its output. State `output-available`.',
-    fields: z.object({ toolCallId: id, output: json }),
+    about:
+      'The call has its output. State `output-available`. With `preliminary` the tool still runs, and a later chunk replaces this output (T40).',
+    fields: z.object({
+      toolCallId: id,
+      output: json,
+      preliminary: z.literal(true).optional().describe('the tool still runs'),
+    }),
     example: { toolCallId: 'call-1', output: { paid: true } },
   }),
   'tool-output-error': entry({

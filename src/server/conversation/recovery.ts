@@ -3,12 +3,12 @@ import { approvalTimeoutOf, usageIn } from '../../adk/for-server.ts';
 import {
   APPROVAL_TIMED_OUT,
   type DataParts,
-  isSettled,
   type Message,
   MessageFold,
   OUTCOME_UNKNOWN,
   toolNameOf,
 } from '../../protocol/index.ts';
+import { hasOutcome } from '../../protocol/tool-call.ts';
 import type { Engine } from '../engine.ts';
 import { partsOf } from '../files.ts';
 import {
@@ -235,7 +235,7 @@ function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][num
   return {
     state: stateOf(record, isShown),
     isAnnounced: own !== undefined,
-    isConfirming: confirmation !== undefined && 'state' in confirmation && !isSettled(confirmation.state),
+    isConfirming: confirmation !== undefined && 'state' in confirmation && !hasOutcome(confirmation),
   };
 }
 
@@ -328,10 +328,7 @@ function isCutOff(message: Message, open: readonly CallRecord[], events: readonl
   const isWaiting = (id: string) => open.some((call) => call.id === id || call.approvalId === id);
   const isLeftOpen = message.parts.some(
     (part) =>
-      toolNameOf(part) !== null &&
-      'toolCallId' in part &&
-      !isSettled(part.state) &&
-      !isWaiting(part.toolCallId),
+      toolNameOf(part) !== null && 'toolCallId' in part && !hasOutcome(part) && !isWaiting(part.toolCallId),
   );
   if (isLeftOpen) return true;
   if (isLeftSpeaking(message, open)) return true;

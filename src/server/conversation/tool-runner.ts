@@ -1,7 +1,16 @@
 import type { BaseTool } from '@google/adk';
-import { answerDeferred, findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
+import {
+  answerDeferred,
+  type CallOutlet,
+  findTool,
+  type Outcome,
+  preliminaryOutput,
+  runDeferred,
+  ServerTools,
+} from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
+import { CallOutput } from '../output/call-output.ts';
 import type { CallRecord, OwnedKey } from '../store/store.ts';
 import type { Input } from './state/inputs.ts';
 
@@ -32,7 +41,21 @@ export class ToolRunner {
       timeoutMs: options.toolTimeoutMs,
       concurrent: options.concurrentTools,
       after: (ms, callback) => clock.after(ms, callback),
+      outlet: (callId, tool) => this.outletOf(callId, tool),
       start: (signal, run) => owners.startAsOwner(key, signal, run),
+    });
+  }
+
+  /** What the tool of a call may send while it runs. */
+  private outletOf(callId: string, tool: BaseTool): CallOutlet {
+    const { engine, apply, logFields } = this.context;
+    const { clock, logger } = engine;
+    return new CallOutput({
+      toolName: tool.name,
+      clock,
+      check: (value) => preliminaryOutput(tool, value),
+      send: (output) => apply({ type: 'tool-progress', callId, output }),
+      warn: (text) => logger.warn(text, { ...logFields(), call: callId }),
     });
   }
 

@@ -6,14 +6,8 @@ import {
   getFunctionResponses,
 } from '@google/adk';
 import { danglingCalls, responseEvent, rewindEvent } from '../../adk/for-server.ts';
-import {
-  type Chunk,
-  isSettled,
-  type Message,
-  MessageFold,
-  ProtocolError,
-  toolNameOf,
-} from '../../protocol/index.ts';
+import { type Chunk, type Message, MessageFold, ProtocolError, toolNameOf } from '../../protocol/index.ts';
+import { hasOutcome } from '../../protocol/tool-call.ts';
 import { cutText, textOf } from '../output/output.ts';
 import type { StoreSessionService } from '../store/adk-sessions.ts';
 import type { AcceptedRequest, OwnedKey, Store } from '../store/store.ts';
@@ -257,7 +251,7 @@ export function missedOutputs(
 ): Chunk[] {
   const open = new Set(
     message.parts.flatMap((part) => {
-      const isOpen = toolNameOf(part) !== null && 'toolCallId' in part && !isSettled(part.state);
+      const isOpen = toolNameOf(part) !== null && 'toolCallId' in part && !hasOutcome(part);
       return isOpen && !waiting.has(part.toolCallId) ? [part.toolCallId] : [];
     }),
   );

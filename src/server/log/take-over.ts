@@ -1,11 +1,5 @@
-import {
-  type Chunk,
-  isSettled,
-  type Message,
-  MessageFold,
-  type MessagePart,
-  unfold,
-} from '../../protocol/index.ts';
+import { type Chunk, type Message, MessageFold, type MessagePart, unfold } from '../../protocol/index.ts';
+import { hasOutcome } from '../../protocol/tool-call.ts';
 import type { ChunkLog } from './log.ts';
 
 /** A message as a reader of the log knows it. */
@@ -196,7 +190,7 @@ type ToolPart = Extract<MessagePart, { toolCallId: string }>;
 
 /** The chunks that a call lacks; null when the log has more of it than the store. */
 function callRest(logged: ToolPart, stored: ToolPart): Chunk[] | null {
-  if (isSettled(logged.state)) return isSettled(stored.state) ? [] : null;
+  if (hasOutcome(logged)) return hasOutcome(stored) ? [] : null;
   const wasAsked = logged.state === 'approval-requested' || logged.state === 'approval-responded';
   return chunksOf(stored).filter(({ type }) => {
     if (type.startsWith('tool-output-')) return true;

@@ -50,6 +50,7 @@ export class OutputGuard {
       case 'tool-approval-request':
         return this.calls.has(chunk.toolCallId);
       case 'tool-output-available':
+        return chunk.preliminary ? this.calls.has(chunk.toolCallId) : this.calls.delete(chunk.toolCallId);
       case 'tool-output-error':
       case 'tool-output-denied':
         return this.calls.delete(chunk.toolCallId);

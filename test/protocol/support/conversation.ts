@@ -132,6 +132,8 @@ class Story {
       this.say({ type: 'tool-input-available', toolCallId, toolName: 'pay', input, toolMetadata });
     };
     const output = () => become('settled', { type: 'tool-output-available', toolCallId, output: value });
+    const progress = () =>
+      this.say({ type: 'tool-output-available', toolCallId, output: value, preliminary: true });
     const fail = () => become('settled', { type: 'tool-output-error', toolCallId, errorText: word });
     const deny = () => become('settled', { type: 'tool-output-denied', toolCallId });
     const ask = () => {
@@ -155,12 +157,13 @@ class Story {
           fail,
         ];
       case 'ready':
-        if (!call.asks) return [output, fail];
+        if (!call.asks) return [output, fail, ...(call.runsOn === 'server' ? [progress] : [])];
         return this.hasStep ? [fail] : [ask, ask, fail];
       case 'asked':
         return [fail];
       case 'approved':
-        return [output, fail, ...(call.runsOn === 'client' && !call.isEarlier ? [input] : [])];
+        if (call.runsOn === 'server') return [output, fail, progress];
+        return [output, fail, ...(call.isEarlier ? [] : [input])];
       case 'denied':
         return [fail, deny];
       case 'settled':

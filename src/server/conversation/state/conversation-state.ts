@@ -157,6 +157,8 @@ export class ConversationState {
         return turns.runEnded(input.n, input.error);
       case 'lock-acquired':
         return calls.lockAcquired(input.callId);
+      case 'tool-progress':
+        return calls.takeProgress(input.callId, input.output);
       case 'tool-ended':
         return calls.toolEnded(input.callId, input.outcome);
       case 'stored':

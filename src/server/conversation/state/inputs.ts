@@ -123,6 +123,8 @@ export type Input =
   | { type: 'deferred'; n: number; call: DeferredCall; ticket: Ticket }
   | { type: 'run-ended'; n: number; error: Failure | null }
   | { type: 'lock-acquired'; callId: string }
+  /** A tool that runs reports a preliminary output. */
+  | { type: 'tool-progress'; callId: string; output: unknown }
   | { type: 'tool-ended'; callId: string; outcome: Outcome }
   | { type: 'stored'; purpose: Purpose; results: WriteResults }
   | { type: 'store-failed'; purpose: Purpose | null; error: unknown }

@@ -36,6 +36,11 @@ export class CallChunks {
     this.sayCall(call, facts, draft);
   }
 
+  /** Whether a call was announced early, and ADK's own loop runs its tool. */
+  isAnnounced(callId: string): boolean {
+    return this.announced.has(callId);
+  }
+
   /** Whether a call was announced early and has neither an outcome nor a record; true once. */
   takeAnnounced(callId: string): boolean {
     return this.announced.delete(callId);

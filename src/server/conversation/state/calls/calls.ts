@@ -41,6 +41,8 @@ export class Calls {
   private readonly run: AgentRun;
   /** When calls whose start could not be stored are tried again; null when there are none. */
   private retriesAt: number | null = null;
+  /** The newest preliminary output of each call, until it is sent or the call ends. */
+  private readonly progress = new Map<string, unknown>();
   /** Calls that timed out while a posted request was about to start, until that request reports them. */
   private readonly late: LateCall[] = [];
 
@@ -282,6 +284,35 @@ export class Calls {
     if (this.retriesAt === null || this.retriesAt > this.context.now) return;
     this.retriesAt = null;
     this.takeUp();
+  }
+
+  /** Takes a preliminary output of a call. `showProgress` sends it. */
+  takeProgress(callId: string, output: unknown): void {
+    this.progress.set(callId, output);
+  }
+
+  /**
+   * Sends the newest preliminary output of each call that runs. While the agent writes another message it waits: every change of message would break the text there
+   * into pieces. Called after every input.
+   */
+  showProgress(): void {
+    const { context, messages, progress } = this;
+    for (const [toolCallId, output] of progress) {
+      const draft = this.messageOf(toolCallId);
+      const isElsewhere = draft !== messages.active && (messages.isWorking || context.policy.hasResponse);
+      if (draft && isElsewhere) continue;
+      progress.delete(toolCallId);
+      if (!draft || context.isAbandoned) continue;
+      messages.say(draft, { type: 'tool-output-available', toolCallId, output, preliminary: true });
+    }
+  }
+
+  /** The message that shows a call whose tool runs. */
+  private messageOf(callId: string): Draft | null {
+    const { open, messages, chunks } = this;
+    const call = open.running(callId);
+    if (call) return (call.isAnnounced && messages.get(call.record.messageId)) || null;
+    return chunks.isAnnounced(callId) ? messages.active : null;
   }
 
   /** A tool on the server ended, or was started and gets its output from outside. */
