@@ -20,7 +20,7 @@ describe('in light and in dark', () => {
       if (await overflows(page)) wrong.push('sticks out to the side');
       if (wrong.length > 0) found[screen] = wrong;
     };
-    await page.getByText('What shall we do?').waitFor();
+    await page.getByText('What can I do for you?').waitFor();
     await check('empty');
     await person.say('Send $30 to Alice and $40 to Bob');
     await person.card('requested').waitFor();
@@ -130,8 +130,8 @@ describe('in light and in dark', () => {
     await held;
     await person.answers.getByText(/\b3\b/).waitFor();
     await person.say('Play track 2');
-    await page.getByRole('listitem').getByRole('button', { name: 'Change' }).click();
-    await page.getByRole('textbox', { name: 'Change the message that waits' }).waitFor();
+    await page.getByRole('listitem').getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Edit the waiting message' }).waitFor();
     await check('a message that waits');
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');

@@ -104,7 +104,7 @@ describe('an approval card', () => {
     await person.say('Send $50 to Alice');
     const card = person.card('requested');
     await card.waitFor();
-    const pill = person.page.getByRole('button', { name: 'An approval waits' });
+    const pill = person.page.getByRole('button', { name: '1 approval waiting' });
     await expect.poll(() => pill.count()).toBe(0);
     await person.say('Tell me a story');
     await pill.waitFor();
@@ -122,10 +122,10 @@ describe('an approval card', () => {
     await person.say('Send $50 to Alice');
     await person.card('requested').waitFor();
     // Seen from outside the page, too.
-    await expect.poll(() => person.page.title()).toMatch(/^\(1\) Approval waits/);
+    await expect.poll(() => person.page.title()).toMatch(/^\(1\) Approval waiting/);
     await person.say('What is the weather in Tokyo?');
     await warning.getByText('Sending your message now cancels it.').waitFor();
-    await person.page.getByText('Will be sent once the open approval is settled').waitFor();
+    await person.page.getByText('Will be sent after the open approval').waitFor();
     expect(await person.statesOfCards()).toEqual(['requested']);
     // The warning does not hide the card that it speaks of.
     const isInView = () =>
@@ -135,7 +135,7 @@ describe('an approval card', () => {
         return top >= box.top && bottom <= box.bottom;
       });
     await expect.poll(isInView).toBe(true);
-    await warning.getByRole('button', { name: 'Answer first' }).click();
+    await warning.getByRole('button', { name: 'Decide first' }).click();
     await hasFocus(person.card('requested'));
     await warning.getByRole('button', { name: 'Send anyway' }).click();
     await person.card('cancelled').waitFor();

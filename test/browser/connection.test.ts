@@ -189,7 +189,7 @@ describe('a conversation', () => {
       await card.getByRole('heading', { name: 'Cut off' }).waitFor();
       // What waited does not take the way to another answer away.
       await page.getByText('Waits, because the answer above was cut off.').waitFor();
-      await page.getByRole('button', { name: 'Do not send' }).click();
+      await page.getByRole('button', { name: 'Don’t send' }).click();
       // The last words may have been painted meanwhile.
       const shown = await numbers(person);
       expect(shown.slice(0, before.length)).toEqual(before);
@@ -242,8 +242,8 @@ describe('a conversation', () => {
     await first.card('requested').waitFor();
     await first.approve();
     await first.card('done').waitFor();
-    await second.card('done').getByText('Answered on another page').waitFor();
-    expect(await first.page.getByText('Answered on another page').count()).toBe(0);
+    await second.card('done').getByText('Decided on another page').waitFor();
+    expect(await first.page.getByText('Decided on another page').count()).toBe(0);
   });
 
   it('catches up when its tab was frozen until the connection died', async () => {

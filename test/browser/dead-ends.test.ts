@@ -15,9 +15,9 @@ describe('the page of the demo', () => {
   const here = stage();
 
   it.each([
-    ['wrong mount', 'sse', 'There is no server at this address'],
-    ['wrong mount', 'bidi', 'There is no server at this address'],
-    ['no upgrade', 'bidi', 'Live mode cannot connect'],
+    ['wrong mount', 'sse', 'No server at this address'],
+    ['wrong mount', 'bidi', 'No server at this address'],
+    ['no upgrade', 'bidi', 'Live mode can’t connect'],
   ] as const)('[E9] says it in one sentence and stops trying: %s, over %s', async (obstacle, mode, title) => {
     const end = await blocked(here.server.url, obstacle);
     const page = await here.open({ mode, url: end.url, prepare: (context) => context.clock.install() });
@@ -39,7 +39,7 @@ describe('the page of the demo', () => {
     const page = await here.open({ mode: 'bidi', url: end.url });
     const person = new Person(page);
     await person.say('Hello');
-    await page.getByRole('heading', { name: 'Live mode cannot connect' }).waitFor();
+    await page.getByRole('heading', { name: 'Live mode can’t connect' }).waitFor();
     await person.chooseMode('SSE');
     await page.getByTestId('error-card').getByRole('button', { name: 'Try again' }).click();
     await person.answers.getByText('What would you like?').waitFor();
@@ -51,7 +51,7 @@ describe('the page of the demo', () => {
     async (mode) => {
       const end = await blocked(here.server.url, 'signed out');
       const page = await here.open({ mode, url: end.url });
-      await page.getByText('This server wants a key').waitFor();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     },
   );
 });

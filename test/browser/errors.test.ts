@@ -36,7 +36,7 @@ async function flood(): Promise<() => Promise<unknown>> {
 
 /** Says something that is refused. What slips through the flood is said again: the clock gives back two a second. */
 async function sayTooFast(person: Person, text: string): Promise<void> {
-  const card = person.page.getByTestId('error-card').getByText('Too fast');
+  const card = person.page.getByTestId('error-card').getByText('Too many messages');
   for (let i = 0; i < 5; i++) {
     const answer = person.answers.nth(await person.answers.count());
     await person.say(text);
@@ -68,7 +68,7 @@ describe('when something goes wrong the page', () => {
       await server.stop();
       await person.say('What is the weather in Tokyo?');
       await person.connection('reconnecting').waitFor();
-      await person.page.getByText('What you write is sent when it is back.').waitFor();
+      await person.page.getByText('Messages are sent when the connection is back.').waitFor();
       await server.start();
       await person.answers.getByText(/Tokyo/).last().waitFor();
       expect([await person.own.count(), await person.answers.count()]).toEqual([1, 1]);
@@ -106,7 +106,7 @@ describe('when something goes wrong the page', () => {
       await person.say('What is the weather in Madrid?');
       await tryAgain(person, person.answers.getByText(/Madrid/).last());
       await expect.poll(() => person.isBusy()).toBe(false);
-      await refused.getByText('Not answered.').waitFor();
+      await refused.getByText('No answer.').waitFor();
       await refused.getByRole('button', { name: 'Try again' }).click();
       await person.answers
         .last()
@@ -138,7 +138,7 @@ describe('when something goes wrong the page', () => {
       const { page } = person;
       await page.getByText('This conversation does not exist any more').waitFor();
       await page.getByRole('main').getByRole('button', { name: 'New conversation' }).click();
-      await page.getByText('What shall we do?').waitFor();
+      await page.getByText('What can I do for you?').waitFor();
       await expect.poll(() => new URL(page.url()).search).toBe('');
       await person.say('What is the weather in Tokyo?');
       await person.answers.getByText(/Tokyo/).last().waitFor();
@@ -170,11 +170,11 @@ describe('a server with a key', () => {
     const person = new Person(await here.open({ url: locked.url }));
     const { page } = person;
     await page.getByLabel('Key').fill('wrong');
-    await page.getByRole('button', { name: 'Enter' }).click();
-    await page.getByText('That is not the key.').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Wrong key').waitFor();
     expect(await violationsInBothSchemes(page)).toEqual([]);
     await page.getByLabel('Key').fill('correct horse');
-    await page.getByRole('button', { name: 'Enter' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await person.say('What is the weather in Tokyo?');
     await person.answers.getByText(/Tokyo/).last().waitFor();
   });

@@ -74,7 +74,7 @@ describe('after an error', () => {
       await page.reload();
       await expect.poll(() => person.answers.getByText('Yes.').count()).toBe(rest.length);
       if (error === 'model') {
-        await page.getByText('Not answered: the model failed.').waitFor();
+        await page.getByText('No answer: the model failed.').waitFor();
         await page.getByRole('button', { name: 'Try again' }).click();
       } else {
         // The server never had it: it waits to be sent, and goes only when the person says so.

@@ -26,7 +26,7 @@ describe('the first load of the page', () => {
     const load = async (how: () => Promise<unknown>) => {
       bytes = new Map();
       await how();
-      await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();
+      await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
       await page.waitForLoadState('networkidle');
       return bytes;
     };
@@ -52,7 +52,7 @@ describe('the first load of the page', () => {
     await expect.poll(painted).toBe(1);
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await page.goto(here.server.url);
-    await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();
+    await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
     expect(await page.locator('.shell').count()).toBe(0);
   });
 

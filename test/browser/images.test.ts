@@ -147,7 +147,7 @@ describe('pictures', () => {
     await attach(person, { ...good, name: 'torn.png', buffer: good.buffer.subarray(0, 20) });
     await alert.getByText('“torn.png” cannot be read as a picture. It may be damaged.').waitFor();
     await attach(person, ...Array.from({ length: 6 }, (_, index) => ({ ...good, name: `${index}.png` })));
-    await alert.getByText('A message holds up to 4 pictures. The rest was left out.').waitFor();
+    await alert.getByText('You can send up to 4 pictures in a message. The others were left out.').waitFor();
     await expect.poll(() => strip(person).count()).toBe(4);
   });
 

@@ -68,24 +68,24 @@ describe('the inspector', () => {
 
     await person.say('Play track 2');
     await person.page.locator('[data-track="2"]').waitFor();
-    await panel.getByText('Paused. More is waiting.').waitFor();
+    await panel.getByText('Paused. More rows are waiting.').waitFor();
     expect(await count()).toBe(all);
     await panel.getByRole('button', { name: 'Next row' }).click();
     await expect.poll(count).toBe(all + 1);
-    await panel.getByRole('button', { name: 'Go on' }).click();
+    await panel.getByRole('button', { name: 'Resume' }).click();
     await expect.poll(count).toBeGreaterThan(all + 5);
 
     await panel.getByRole('listbox').focus();
     await person.page.keyboard.press('Home');
     await person.page.keyboard.press('ArrowDown');
     await person.page.keyboard.press('ArrowDown');
-    await panel.getByRole('region', { name: 'The selected row' }).getByText('"data-session"').waitFor();
+    await panel.getByRole('region', { name: 'Selected row' }).getByText('"data-session"').waitFor();
     await panel.getByRole('button', { name: 'Pause' }).click();
     await panel.getByText(/Paused/).waitFor();
-    await panel.getByRole('button', { name: 'Empty the list' }).click();
+    await panel.getByRole('button', { name: 'Clear the list' }).click();
     await panel.getByText(/^0 rows/).waitFor();
     await person.say('Play track 1');
-    await panel.getByText('What comes is not shown while this is paused.').waitFor();
+    await panel.getByText('New rows are hidden while the list is paused.').waitFor();
   });
 
   it('folds runs of deltas, tells the time to the first token, and shows the rule of each row', async () => {
@@ -99,7 +99,7 @@ describe('the inspector', () => {
     const run = list.getByText(/^text-delta ×\d+$/);
     await expect.poll(() => run.count()).toBe(1);
     await run.click();
-    const details = panel.getByRole('region', { name: 'The selected row' });
+    const details = panel.getByRole('region', { name: 'Selected row' });
     await details.getByText(/1 2 3 .* 60/).waitFor();
     // What is told of it takes room from the list, and it stays in sight.
     const isInSight = async () => {
@@ -120,14 +120,14 @@ describe('the inspector', () => {
   it('leads from a message or a card to its rows, and back', async () => {
     const person = new Person(await here.open());
     const { page } = person;
-    expect(await page.getByRole('button', { name: 'Rows in the inspector' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Show in the inspector' }).count()).toBe(0);
     const panel = await person.openPanel('Inspector');
     await person.say('Send $50 to Alice');
     await person.card('requested').waitFor();
     await person.approve();
     await person.answers.getByText('I sent $50 to Alice.').waitFor();
     await expect.poll(() => person.isBusy()).toBe(false);
-    const ways = person.answers.getByRole('button', { name: 'Rows in the inspector' });
+    const ways = person.answers.getByRole('button', { name: 'Show in the inspector' });
     await ways.first().click();
     const types = () => panel.getByRole('listbox').locator('[data-kind="row"]').allInnerTexts();
     await expect
@@ -140,7 +140,7 @@ describe('the inspector', () => {
     await panel.getByRole('button', { name: 'Show in the conversation' }).click();
     await ways.last().click();
     await expect.poll(async () => (await types()).join(' ')).toContain('finish');
-    const all = panel.getByRole('button', { name: /Of one message/ });
+    const all = panel.getByRole('button', { name: /One message only/ });
     await all.click();
     await all.waitFor({ state: 'detached' });
   });
@@ -212,7 +212,7 @@ describe('a recording', () => {
     await bar.waitFor();
     await expect.poll(() => person.page.getByTestId('connection').innerText()).toBe('Replay');
     await toTheEnd(bar);
-    await bar.getByText('The page shows what it showed then.').waitFor();
+    await bar.getByText('The page looks the same as in the recording.').waitFor();
     await expect.poll(() => person.answers.allInnerTexts()).toEqual(texts);
     expect(await person.statesOfCards()).toEqual(['done', 'denied', 'done']);
 
@@ -248,7 +248,7 @@ describe('a recording', () => {
     expect(String(whole)).toContain('Alice');
     const bar = page.getByTestId('replay-bar');
     await toTheEnd(bar);
-    await bar.getByText('The page shows what it showed then.').waitFor();
+    await bar.getByText('The page looks the same as in the recording.').waitFor();
     const bare = await saved(person, panel, 'Save without texts');
     expect(String(bare)).not.toMatch(/Alice|lunch|hungry|Tokyo|\$37|weather in/);
     await panel
@@ -257,7 +257,7 @@ describe('a recording', () => {
     // The words of the other recording are gone.
     await person.own.first().getByText('xxxx $00 xx xxxxx xxx xxxxx', { exact: true }).waitFor();
     await toTheEnd(bar);
-    await bar.getByText('The page shows what it showed then.').waitFor();
+    await bar.getByText('The page looks the same as in the recording.').waitFor();
     await expect.poll(() => person.statesOfCards()).toEqual(['denied']);
   });
 

@@ -53,7 +53,7 @@ describe('the keys of a card', () => {
     await person.page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await person.statesOfCards()).toEqual(['requested']);
     await person.say('Tell me a story');
-    await person.page.getByRole('button', { name: 'An approval waits' }).waitFor();
+    await person.page.getByRole('button', { name: '1 approval waiting' }).waitFor();
     await expect.poll(() => person.isBusy()).toBe(false);
     const inSight = () =>
       card.evaluate((one) => {
@@ -174,7 +174,7 @@ describe('the focus', () => {
       .getByRole('button', { name: 'New conversation', exact: true })
       .first()
       .click();
-    await page.getByText('What shall we do?').waitFor();
+    await page.getByText('What can I do for you?').waitFor();
     await hasFocus(person.box);
   });
 

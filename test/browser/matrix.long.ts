@@ -32,7 +32,7 @@ const SAID = {
 } as const;
 
 /** What stands at a message that waits for the end of an answer. */
-const WAITS = { en: 'Will be sent after this answer', ja: 'この返事のあとに送信します' } as const;
+const WAITS = { en: 'Will be sent after this answer', ja: 'この回答のあとに送信します' } as const;
 
 /** Every screen of a conversation, in each mode, language, size and scheme. */
 const ALL = Object.keys(SIZES).flatMap((size) =>

@@ -40,8 +40,8 @@ describe('with a key of a provider the demo', () => {
   });
 
   it.each([
-    ['en-US', 'sse', 'The service behind the assistant cannot be reached. Trying again in a moment.'],
-    ['ja-JP', 'bidi', 'アシスタントのサービスに接続できません。少し待ってからもう一度試します。'],
+    ['en-US', 'sse', 'The model can’t be reached. Trying again in a moment.'],
+    ['ja-JP', 'bidi', 'モデルに接続できません。少し待って再試行します。'],
   ] as const)(
     '[S17] says in %s over %s that the model is asked again, until it answers',
     async (locale, mode, words) => {

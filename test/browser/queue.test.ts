@@ -33,7 +33,7 @@ describe('what is written while the agent speaks', () => {
     } else {
       await person.say('Play track 2');
       await page
-        .getByRole('list', { name: 'Waiting to be sent' })
+        .getByRole('list', { name: 'Messages waiting to be sent' })
         .getByRole('listitem')
         .nth(1)
         .getByRole('button', { name: 'Send now' })
@@ -52,12 +52,12 @@ describe('what is written while the agent speaks', () => {
     const { person, count } = await listener('sse');
     const { page } = person;
     await count(200);
-    const waiting = page.getByRole('list', { name: 'Waiting to be sent' }).getByRole('listitem');
+    const waiting = page.getByRole('list', { name: 'Messages waiting to be sent' }).getByRole('listitem');
     for (const text of ['Play track 1', 'Hello', 'Play track 2', 'Thanks']) await person.say(text);
-    await waiting.nth(3).getByRole('button', { name: 'Do not send' }).click();
-    await waiting.nth(2).getByRole('button', { name: 'Send before the one above' }).click();
-    await waiting.nth(0).getByRole('button', { name: 'Change' }).click();
-    await page.getByRole('textbox', { name: 'Change the message that waits' }).fill('Good morning');
+    await waiting.nth(3).getByRole('button', { name: 'Don’t send' }).click();
+    await waiting.nth(2).getByRole('button', { name: 'Move up' }).click();
+    await waiting.nth(0).getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Edit the waiting message' }).fill('Good morning');
     await page.keyboard.press('Enter');
     await expect
       .poll(async () => (await waiting.allInnerTexts()).map((text) => text.split('\n')[0]?.trim()))

@@ -118,7 +118,7 @@ describe('what talking is done with, and what else is shown and heard', () => {
         document.dispatchEvent(new Event('visibilitychange'));
       }, isHidden);
     await hide(true);
-    await person.bar.getByText('The microphone rests while the page is hidden').waitFor();
+    await person.bar.getByText('The microphone is off while the page is hidden').waitFor();
     await person.utter('payment');
     await hide(false);
     await person.status('listening').waitFor();
@@ -156,7 +156,7 @@ describe('what talking is done with, and what else is shown and heard', () => {
     });
     await person.handsFree();
     const blocked = person.page.getByTestId('voice-blocked');
-    await blocked.getByRole('button', { name: 'Let it be heard' }).click();
+    await blocked.getByRole('button', { name: 'Allow sound' }).click();
     await blocked.waitFor({ state: 'detached' });
     answer(LONG);
     staged.demo.fake.utterances.push('Go on.');
@@ -209,7 +209,7 @@ describe('what talking is done with, and what else is shown and heard', () => {
     const [picture = Buffer.alloc(0)] = pictures();
     expect(sizeOf(picture)).toEqual([768, 576]);
     expect(picture.length).toBeLessThan(200_000);
-    await person.bar.getByRole('button', { name: 'End sharing' }).click();
+    await person.bar.getByRole('button', { name: 'Stop sharing' }).click();
     await preview.waitFor({ state: 'detached' });
     await share.click();
     await preview.waitFor();

@@ -232,7 +232,7 @@ describe('weights that are not what they should be', () => {
     await person.microphone.click();
     await person.page
       .getByTestId('voice-failed')
-      .getByText(/Voice could not be fetched/)
+      .getByText(/Voice could not be downloaded/)
       .waitFor();
     await person.say(QUESTION);
     await person.answers.getByText(/Tokyo/).first().waitFor();

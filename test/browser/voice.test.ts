@@ -110,7 +110,7 @@ describe('with a live model', () => {
     await person.own.getByText('Tell me something.').waitFor();
     await person.hears();
     await person.answers.getByText(/This is a long answer/).waitFor();
-    await person.bar.getByRole('button', { name: 'Silence the assistant' }).click();
+    await person.bar.getByRole('button', { name: 'Mute assistant' }).click();
     await person.page.waitForFunction(() => window.room.listen().level < 0.001);
     expect(await person.isBusy()).toBe(true);
     answer('Typed words are answered, too.');
@@ -143,13 +143,13 @@ describe('with a live model', () => {
     staged.demo.fake.utterances.push('Hello.');
     await person.talk('payment');
     await person.own.getByText('Hello.').waitFor();
-    await person.bar.getByRole('button', { name: 'Show the camera' }).click();
+    await person.bar.getByRole('button', { name: 'Turn the camera on' }).click();
     await person.page.getByTestId('camera-preview').waitFor();
     await expect.poll(() => JSON.stringify(staged.demo.fake.sent('realtimeInput'))).toContain('image/jpeg');
     staged.demo.fake.utterances.push('What do you see?');
     await person.talk('weather');
     await person.answers.getByText(/red/i).first().waitFor();
-    await person.bar.getByRole('button', { name: 'Switch the camera off' }).click();
+    await person.bar.getByRole('button', { name: 'Turn the camera off' }).click();
     await person.page.getByTestId('camera-preview').waitFor({ state: 'detached' });
   });
 
@@ -188,10 +188,10 @@ describe('with a live model', () => {
   it('a microphone that is muted hears nothing, and hangs nothing up', async () => {
     const person = await talker();
     await person.handsFree();
-    await person.bar.getByRole('button', { name: 'Mute the microphone' }).click();
-    await person.bar.getByText('Muted: you are not heard').waitFor();
+    await person.bar.getByRole('button', { name: 'Mute microphone' }).click();
+    await person.bar.getByText('Your microphone is muted').waitFor();
     await person.utter('weather');
-    await person.bar.getByRole('button', { name: 'Unmute the microphone' }).click();
+    await person.bar.getByRole('button', { name: 'Unmute microphone' }).click();
     staged.demo.fake.utterances.push('Heard again.');
     await person.utter('weather');
     await person.own.getByText('Heard again.').waitFor();
@@ -265,7 +265,7 @@ describe('with another model', () => {
     await person.microphone.click();
     await person.page
       .getByTestId('voice-failed')
-      .getByText(/Voice could not be fetched/)
+      .getByText(/Voice could not be downloaded/)
       .waitFor();
     expect(await person.page.evaluate(() => window.room.asked)).toEqual([]);
     await person.say('hello');

@@ -65,7 +65,9 @@ describe('pixels of a PNG', () => {
 describe('the colours of a picture', () => {
   const named = async (base64: string) => {
     const pixels = await decode(bytesOf(base64));
-    return pixels && dominantColours(pixels).colours.map(({ en, share }) => [en, Math.round(share * 100)]);
+    return (
+      pixels && dominantColours(pixels).colours.map(({ name, share }) => [name, Math.round(share * 100)])
+    );
   };
 
   // Chroma at half size mixes the colours where they meet.

@@ -5,12 +5,12 @@ it.each([
   [
     'Send $10 to Bob',
     'yes',
-    'The payment of $10 to Bob was cancelled, so it did not happen.\n\nA message cannot approve: it takes the place of the card. Please ask again, and use Approve on the card.',
+    'The payment of $10 to Bob was cancelled, so it did not happen.\n\nA message cannot approve, and it cancelled the card. Please ask again, and press Approve on the card.',
   ],
   [
     'Where am I?',
     'approve it',
-    'Reading your location was cancelled, so it did not happen.\n\nA message cannot approve: it takes the place of the card. Please ask again, and use Approve on the card.',
+    'Reading your location was cancelled, so it did not happen.\n\nA message cannot approve, and it cancelled the card. Please ask again, and press Approve on the card.',
   ],
   [
     '花子さんに10ドル送金してください',

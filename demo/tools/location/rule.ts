@@ -4,10 +4,10 @@ import {
   type Rule,
   type RuleContext,
   type Settled,
-  say,
   troubleText,
 } from 'duologue/models/embedded';
 import { placeNear } from './places.ts';
+import { MODEL } from './texts/index.ts';
 
 const TOOL = 'get_location';
 
@@ -27,32 +27,13 @@ export const location: Rule = {
     const core = coreOf(text);
     const isAsked = (ENGLISH.test(core) && !NOT_MINE.test(core)) || JAPANESE.test(core);
     if (!isAsked || isNegated(text)) return null;
-    if (!can(TOOL)) {
-      return {
-        thought: say(
-          language,
-          'Where the person is, but there is no tool for it here.',
-          '現在地の質問ですが、ここでは分かりません。',
-        ),
-        text: say(
-          language,
-          'I cannot find out where you are: this agent has no location tool.',
-          'ここでは現在地を調べられません。このエージェントには位置情報の機能がありません。',
-        ),
-      };
-    }
-    return {
-      thought: say(language, 'The person asks where they are.', '現在地を調べる依頼だと理解しました。'),
-      calls: [{ name: TOOL, args: {} }],
-    };
+    if (!can(TOOL)) return MODEL[language].noTool;
+    return { thought: MODEL[language].asked, calls: [{ name: TOOL, args: {} }] };
   },
   tool: { name: TOOL, report },
   ability: {
-    does: { en: 'find where you are', ja: '現在地の確認' },
-    example: {
-      en: 'where you are, after your approval: “Where am I?”',
-      ja: '現在地（承認が必要）：「現在地を教えて」',
-    },
+    does: { en: MODEL.en.does, ja: MODEL.ja.does },
+    example: { en: MODEL.en.example, ja: MODEL.ja.example },
   },
 };
 
@@ -61,28 +42,18 @@ function report(settled: readonly Settled[], context: RuleContext): string {
 }
 
 function locationText({ outcome }: Settled, { language }: RuleContext): string {
-  const subject = { en: 'reading your location', ja: '現在地の取得' };
+  const texts = MODEL[language];
+  const subject = { en: MODEL.en.subject, ja: MODEL.ja.subject };
   if (outcome.kind !== 'done') return troubleText(language, subject, outcome) ?? '';
   const { latitude, longitude, accuracy, city, country } = outcome.value;
   if (typeof latitude !== 'number' || typeof longitude !== 'number') {
     return troubleText(language, subject, { kind: 'silent' }) ?? '';
   }
-  const given = [city, country].filter((name) => typeof name === 'string' && name !== '');
+  const given = [city, country].filter((name): name is string => typeof name === 'string' && name !== '');
   const near = placeNear(latitude, longitude);
   // A browser that knows no accuracy says 0.
   const metres = typeof accuracy === 'number' ? Math.round(accuracy) : 0;
-  const within = metres < 1 ? '' : say(language, `, within ${metres} m`, `、誤差は約${metres}m`);
-  if (language === 'ja') {
-    const exact = `緯度${latitude}、経度${longitude}${within}`;
-    const place = given.length > 0 ? given.toReversed().join('、') : near && `${near.ja}の近く`;
-    return `現在地は${place ? `${place}（${exact}）` : exact}です。`;
-  }
-  const exact = `${degrees(latitude, 'N', 'S')}, ${degrees(longitude, 'E', 'W')}${within}`;
-  const place = given.length > 0 ? `in ${given.join(', ')}` : near && `near ${near.en}`;
-  return `You are ${place ? `${place} (${exact})` : `at ${exact}`}.`;
-}
-
-/** A coordinate as maps write it: a number without a sign, and the half of the globe. */
-function degrees(value: number, positive: string, negative: string): string {
-  return `${Math.abs(value)}° ${value < 0 ? negative : positive}`;
+  const exact = texts.exact(latitude, longitude, metres < 1 ? '' : texts.within(metres));
+  const place = given.length > 0 ? texts.place(given) : near && texts.near(near[language]);
+  return texts.youAre(exact, place);
 }

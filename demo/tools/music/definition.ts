@@ -1,5 +1,6 @@
 import { defineTool } from 'duologue/adk';
 import { z } from 'zod';
+import { ERRORS } from './texts/index.ts';
 
 /** Changes the background music in the browser. Over SSE the agent does not wait for it. */
 export function musicTool() {
@@ -26,6 +27,6 @@ function trackIn({
   track_name?: string | undefined;
 }): number {
   const wanted = track ?? Number(/^\D*(\d+)\D*$/.exec(track_name ?? '')?.[1]);
-  if (wanted !== 1 && wanted !== 2) throw new Error('There are two tracks: 1 and 2.');
+  if (wanted !== 1 && wanted !== 2) throw new Error(ERRORS.noTrack);
   return wanted;
 }

@@ -4,9 +4,9 @@ import {
   type Rule,
   type RuleContext,
   type Settled,
-  say,
   troubleText,
 } from 'duologue/models/embedded';
+import { MODEL } from './texts/index.ts';
 import { understandMusic } from './wishes.ts';
 
 const TOOL = 'change_bgm';
@@ -18,48 +18,16 @@ export const music: Rule = {
     const { language } = context;
     const wish = understandMusic(context.text);
     if (wish === null) return null;
-    if (!context.can(TOOL)) {
-      return {
-        thought: say(
-          language,
-          'The music, but there is no tool for it here.',
-          '音楽の依頼ですが、ここでは変更できません。',
-        ),
-        text: say(
-          language,
-          'I cannot change the music here: this agent has no music tool.',
-          'ここでは音楽を変更できません。このエージェントには音楽の機能がありません。',
-        ),
-      };
-    }
+    const texts = MODEL[language];
+    if (!context.can(TOOL)) return texts.noTool;
     const track = wish.kind === 'track' ? wish.track : otherTrack(context);
-    if (wish.kind === 'unable' || (track !== 1 && track !== 2)) {
-      return {
-        thought: say(
-          language,
-          'Something about the music that I cannot do.',
-          '音楽についての、できない依頼です。',
-        ),
-        text: say(
-          language,
-          'I can only switch the background music between track 1 and track 2. To stop it or change its volume, press the note (♪) at the top of the page.',
-          '背景音楽はトラック1とトラック2の切り替えだけができます。止めたり音量を変えたりするには、ページ上部の音符（♪）を押してください。',
-        ),
-      };
-    }
-    return {
-      thought: say(
-        language,
-        `The person wants to hear track ${track}.`,
-        `背景音楽をトラック${track}に変更します。`,
-      ),
-      calls: [{ name: TOOL, args: { track } }],
-    };
+    if (wish.kind === 'unable' || (track !== 1 && track !== 2)) return texts.unable;
+    return { thought: texts.wanted(track), calls: [{ name: TOOL, args: { track } }] };
   },
   tool: { name: TOOL, report },
   ability: {
-    does: { en: 'change the music', ja: '音楽の変更' },
-    example: { en: 'the music: “Play track 2”', ja: '音楽：「トラック2に変更して」' },
+    does: { en: MODEL.en.does, ja: MODEL.ja.does },
+    example: { en: MODEL.en.example, ja: MODEL.ja.example },
   },
 };
 
@@ -76,16 +44,9 @@ function report(settled: readonly Settled[], { language }: RuleContext): string 
   return settled
     .map(({ call, outcome }) => {
       const told = outcome.kind === 'done' ? outcome.value.track : undefined;
-      const shown = [told, call.args.track].find((one) => typeof one === 'number') ?? '?';
-      const subject = { en: `the change to track ${shown}`, ja: `トラック${shown}への変更` };
-      return (
-        troubleText(language, subject, outcome) ??
-        say(
-          language,
-          `I changed the background music to track ${shown}.`,
-          `背景音楽をトラック${shown}に変更しました。`,
-        )
-      );
+      const shown = String([told, call.args.track].find((one) => typeof one === 'number') ?? '?');
+      const subject = { en: MODEL.en.subject(shown), ja: MODEL.ja.subject(shown) };
+      return troubleText(language, subject, outcome) ?? MODEL[language].changed(shown);
     })
     .join(language === 'ja' ? '' : ' ');
 }

@@ -1,5 +1,6 @@
-import { coreOf, type Rule, say } from 'duologue/models/embedded';
+import { coreOf, type Rule } from 'duologue/models/embedded';
 import { paymentsIn } from './known-payments.ts';
+import { MODEL } from './texts/index.ts';
 import { moneyText } from './understand/money-text.ts';
 
 const ENGLISH =
@@ -16,26 +17,9 @@ export const balance: Rule = {
     const known = paymentsIn(conversation.turns)
       .map(({ settled, currency }) => ({ amount: settled.call.response?.wallet_balance, currency }))
       .findLast(({ amount }) => typeof amount === 'number');
-    const thought = say(language, 'The person asks for the balance.', '残高の質問だと理解しました。');
-    if (known === undefined || typeof known.amount !== 'number') {
-      return {
-        thought,
-        text: say(
-          language,
-          'I cannot look into the wallet myself; it tells its balance with each payment. In this conversation no payment has told me one yet. The demo wallet starts with $1,000.',
-          'ウォレットの中を直接見ることはできず、残高は送金の結果で分かります。この会話ではまだ分かりません。デモのウォレットは1,000ドルから始まります。',
-        ),
-      };
-    }
+    const { thought, unknown, known: told } = MODEL[language].balance;
+    if (typeof known?.amount !== 'number') return { thought, text: unknown };
     // The wallet counts in US dollars, whatever currency a refused payment named.
-    const money = (spoken: 'en' | 'ja'): string => moneyText(spoken, Number(known.amount), 'USD');
-    return {
-      thought,
-      text: say(
-        language,
-        `After the last payment I know of, the balance was ${money('en')}.`,
-        `わかっている最後の残高は${money('ja')}です。`,
-      ),
-    };
+    return { thought, text: told(moneyText(language, known.amount, 'USD')) };
   },
 };

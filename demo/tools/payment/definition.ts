@@ -3,12 +3,13 @@ import type { Context } from '@google/adk';
 import { defineTool } from 'duologue/adk';
 import { z } from 'zod';
 import { TOOL } from './known-payments.ts';
+import { ERRORS } from './texts/index.ts';
 
 const START_CENTS = 100_000;
 const WALLET = 'wallet_cents';
 
 const parameters = z.object({
-  amount: z.number({ error: 'The amount must be a finite number.' }).describe('The amount, e.g. 50 or 12.5'),
+  amount: z.number({ error: ERRORS.noNumber }).describe('The amount, e.g. 50 or 12.5'),
   recipient: z.string().describe('Who gets the money'),
   currency: z.string().default('USD').describe('ISO code of the currency'),
   description: z.string().default('').describe('What it is for'),
@@ -45,16 +46,16 @@ export function paymentTool() {
 
 function refuseUnless({ amount, recipient, currency }: z.infer<typeof parameters>, balance: number): void {
   // Spaces and invisible characters name nobody.
-  if (!/[^\p{C}\p{Z}]/u.test(recipient)) throw new Error('The recipient is missing.');
-  if (amount <= 0) throw new Error(`Invalid amount: ${amount}. The amount must be positive.`);
+  if (!/[^\p{C}\p{Z}]/u.test(recipient)) throw new Error(ERRORS.noRecipient);
+  if (amount <= 0) throw new Error(ERRORS.notPositive(amount));
   const code = codeOf(currency);
-  if (code === '') throw new Error('The currency is missing. The wallet holds USD.');
-  if (code !== 'USD') throw new Error(`Payments in ${code} are not supported. The wallet holds USD.`);
+  if (code === '') throw new Error(ERRORS.noCurrency);
+  if (code !== 'USD') throw new Error(ERRORS.otherCurrency(code));
   if (cents(amount) > balance) {
-    throw new Error(`Insufficient funds. Balance: ${dollars(balance / 100)}, requested: ${dollars(amount)}.`);
+    throw new Error(ERRORS.insufficient(dollars(balance / 100), dollars(amount)));
   }
   if (cents(amount) / 100 !== amount) {
-    throw new Error(`Invalid amount: ${amount}. The amount may have two decimals at most.`);
+    throw new Error(ERRORS.tooPrecise(amount));
   }
 }
 

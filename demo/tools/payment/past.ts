@@ -1,5 +1,6 @@
-import { coreOf, type Reply, type Rule, type RuleContext, say } from 'duologue/models/embedded';
+import { coreOf, type Language, type Reply, type Rule, type RuleContext } from 'duologue/models/embedded';
 import { type KnownPayment, paymentsIn } from './known-payments.ts';
+import { MODEL } from './texts/index.ts';
 import { moneyText } from './understand/money-text.ts';
 
 const PAID_EN =
@@ -23,40 +24,16 @@ function paidSoFar({ language, conversation }: RuleContext, name: string | undef
     (payment) => wanted === undefined || payment.recipient.toLowerCase() === wanted,
   );
   const lines = known.map((payment) => line(language, payment));
-  return {
-    thought: say(language, 'The person asks about earlier payments.', 'これまでの送金についての質問です。'),
-    text:
-      lines.length === 0
-        ? say(
-            language,
-            'No payment was made in this conversation that I know of.',
-            'この会話では、該当する送金はありません。',
-          )
-        : `${say(language, 'In this conversation:', 'この会話での送金：')}\n\n${lines.join('\n')}`,
-  };
+  const { thought, none, heading } = MODEL[language].past;
+  return { thought, text: lines.length === 0 ? none : `${heading}\n\n${lines.join('\n')}` };
 }
 
 function line(
-  language: 'en' | 'ja',
+  language: Language,
   { amount, currency, recipient, settled: { outcome } }: KnownPayment,
 ): string {
-  const state: Record<typeof outcome.kind, [en: string, ja: string]> = {
-    done: ['sent', '送金済み'],
-    pending: ['waiting for approval', '承認待ち'],
-    denied: ['denied', '拒否'],
-    'approval-timeout': ['not approved in time', '承認の期限切れ'],
-    'result-timeout': ['no result in time', '結果の期限切れ'],
-    unknown: ['outcome unknown', '結果不明'],
-    cancelled: ['cancelled', '取り消し'],
-    refused: ['refused', '不可'],
-    failed: ['failed', '失敗'],
-    silent: ['no result', '結果なし'],
-  };
+  const { past, name } = MODEL[language];
   const isSent = outcome.kind !== 'done' || outcome.value.success === true;
-  const [en, ja] = state[isSent ? outcome.kind : 'silent'];
-  return say(
-    language,
-    `- ${moneyText('en', amount, currency)} to ${recipient}: ${en}`,
-    `- ${recipient}さんに${moneyText('ja', amount, currency)}：${ja}`,
-  );
+  const state = past.states[isSent ? outcome.kind : 'silent'];
+  return past.line(moneyText(language, amount, currency), name(recipient), state);
 }

@@ -1,5 +1,4 @@
 import {
-  type Bilingual,
   earlierTurns,
   type Language,
   listOf,
@@ -7,11 +6,11 @@ import {
   type Rule,
   type RuleContext,
   type Settled,
-  say,
   troubleText,
   waitingCalls,
 } from 'duologue/models/embedded';
 import { TOOL } from './known-payments.ts';
+import { MODEL, REASONS_JA } from './texts/index.ts';
 import { paymentStep } from './understand/dialogue.ts';
 import { moneyText } from './understand/money-text.ts';
 import { isComplete, type PaymentRequest } from './understand/requests.ts';
@@ -25,117 +24,38 @@ export const payment: Rule = {
   },
   tool: { name: TOOL, report, again },
   ability: {
-    does: { en: 'send payments', ja: '送金' },
-    example: {
-      en: 'payments, after your approval: “Send $30 to Alice and $40 to Bob”, “What is my balance?”',
-      ja: '送金（承認が必要）：「Aliceに30ドル、Bobに40ドル送金してください」「残高は？」',
-    },
+    does: { en: MODEL.en.does, ja: MODEL.ja.does },
+    example: { en: MODEL.en.example, ja: MODEL.ja.example },
   },
 };
 
 /** Payments are not made twice by a short word. */
 function again({ language }: RuleContext): Reply {
-  return {
-    thought: say(
-      language,
-      'Again, but the payment may have happened.',
-      'やり直しの依頼ですが、送金は済んでいるかもしれません。',
-    ),
-    text: say(
-      language,
-      'That payment was made, still waits, or may have been made. To be sure, please say the whole request again, for example: send $50 to Bob.',
-      'その送金は済んでいるか、承認待ちか、済んでいる可能性があります。念のため「花子さんに50ドル送金して」のように依頼の全文を言ってください。',
-    ),
-  };
+  return MODEL[language].again;
 }
 
 function replyTo(step: NonNullable<ReturnType<typeof paymentStep>>, context: RuleContext): Reply {
   const { language } = context;
-  const isWaiting = waitingCalls(context.conversation).some(({ call }) => call.name === TOOL);
+  const texts = MODEL[language];
   switch (step.kind) {
     case 'taken-back':
-      return {
-        thought: say(language, 'The person no longer wants the payment.', '送金の取りやめと理解しました。'),
-        text: say(language, 'All right, I will not send anything.', 'わかりました。送金はしません。'),
-      };
-    case 'negated':
-      return {
-        thought: say(
-          language,
-          'The person does not want a payment, so I make none.',
-          '送金しないでほしいという内容なので、送金しません。',
-        ),
-        text: isWaiting
-          ? say(
-              language,
-              'I will not send anything more. The payment that still waits can be denied on its card.',
-              'これ以上の送金はしません。承認待ちの送金は、カードで拒否できます。',
-            )
-          : say(
-              language,
-              'All right, nothing is sent. If you do want a payment, say it without a “not”, for example: send $50 to Bob.',
-              'わかりました。送金はしません。送金する場合は「花子さんに50ドル送金して」のように言ってください。',
-            ),
-      };
+      return texts.takenBack;
+    case 'negated': {
+      const { thought, text, whileWaiting } = texts.negated;
+      const isWaiting = waitingCalls(context.conversation).some(({ call }) => call.name === TOOL);
+      return { thought, text: isWaiting ? whileWaiting : text };
+    }
     case 'later':
-      return {
-        thought: say(
-          language,
-          'A payment for later; I can only pay now.',
-          '後日の送金ですが、今すぐの送金しかできません。',
-        ),
-        text: say(
-          language,
-          'I can only send money right now, not at a later time or regularly, so I sent nothing.',
-          '今すぐの送金しかできないため、何も送金していません。日時を指定した送金や定期的な送金はできません。',
-        ),
-      };
+      return texts.later;
     case 'to-self':
-      return {
-        thought: say(
-          language,
-          'The person wants to receive money; I can only send it.',
-          'お金を受け取りたいという内容ですが、送金しかできません。',
-        ),
-        text: say(
-          language,
-          'I can only send money from your wallet, not to you. Who should receive it?',
-          'あなたのウォレットから送ることしかできません。誰に送金しますか？',
-        ),
-      };
+      return texts.toSelf;
     case 'each': {
-      const names = listOf(
-        language,
-        step.recipients.map((name) => named(language, name)),
-      );
+      const names = listOf(language, step.recipients.map(texts.name));
       const money = moneyText(language, step.amount, step.currency);
-      return {
-        thought: say(
-          language,
-          'One amount for several people: each, or shared?',
-          '一つの金額を複数の人に送る内容です。',
-        ),
-        text: say(
-          language,
-          `Do you mean ${money} for each of ${names}? Then say: send ${step.recipients.join(' and ')} ${money} each.`,
-          `${names}にそれぞれ${money}ですか？その場合は「${step.recipients.join('と')}に${money}ずつ送金して」と言ってください。`,
-        ),
-      };
+      return { thought: texts.each.thought, text: texts.each.text(names, step.recipients, money) };
     }
     case 'unclear':
-      return {
-        isUnsure: true,
-        thought: say(
-          language,
-          'Something about a payment that I do not fully understand, so I make none.',
-          '送金の内容を完全には理解できないため、送金しません。',
-        ),
-        text: say(
-          language,
-          'I did not fully understand this payment, so I sent nothing. Please say it plainly, for example: send $50 to Bob, or: send $30 to Alice and $40 to Bob.',
-          '内容を完全には理解できなかったため、何も送金していません。「花子さんに50ドル送金して」や「Aliceに30ドル、Bobに40ドル送金して」のように言ってください。',
-        ),
-      };
+      return { isUnsure: true, ...texts.unclear };
     case 'payments':
       return pay(step.payments, context);
   }
@@ -143,31 +63,11 @@ function replyTo(step: NonNullable<ReturnType<typeof paymentStep>>, context: Rul
 
 function pay(payments: readonly PaymentRequest[], context: RuleContext): Reply {
   const { language } = context;
-  if (!context.can(TOOL)) {
-    return {
-      thought: say(
-        language,
-        'A payment, but there is no tool for it here.',
-        '送金の依頼ですが、ここでは送金できません。',
-      ),
-      text: say(
-        language,
-        'I cannot send money here: this agent has no payment tool.',
-        'ここでは送金できません。このエージェントには送金の機能がありません。',
-      ),
-    };
-  }
+  const texts = MODEL[language];
+  if (!context.can(TOOL)) return texts.noTool;
   const missing = payments.find((one) => !isComplete(one));
   if (missing !== undefined) {
-    return {
-      thought: say(
-        language,
-        'A payment, but something is missing, so I ask.',
-        '送金の依頼ですが、足りない情報があるので尋ねます。',
-      ),
-      text: question(language, missing),
-      asks: true,
-    };
+    return { thought: texts.missing, text: question(language, missing), asks: true };
   }
   const complete = payments.filter(isComplete);
   const calls = complete.map(({ amount, recipient, currency, description }) => ({
@@ -175,64 +75,37 @@ function pay(payments: readonly PaymentRequest[], context: RuleContext): Reply {
     args: { amount, recipient, currency, ...(description === undefined ? {} : { description }) },
   }));
   const waiting = new Set(waitingCalls(context.conversation).map(({ call }) => fingerprint(call.args)));
-  const repeated = calls.filter((call) => waiting.has(fingerprint(call.args)));
-  if (repeated.length > 0) {
-    return {
-      thought: say(
-        language,
-        'This payment is already waiting for approval.',
-        'この送金はすでに承認待ちです。',
-      ),
-      text: say(
-        language,
-        'That payment is already waiting for your approval, so I did not ask for it twice.',
-        'その送金はすでに承認待ちなので、重ねて依頼していません。',
-      ),
-    };
-  }
-  const what = listOf(
-    language,
-    complete.map((one) =>
-      say(
-        language,
-        `${moneyText('en', one.amount, one.currency)} to ${one.recipient}`,
-        `${named('ja', one.recipient)}に${moneyText('ja', one.amount, one.currency)}`,
-      ),
-    ),
-  );
-  return {
-    thought: say(language, `The person wants to send ${what}.`, `${what}を送金する依頼だと理解しました。`),
-    calls,
-  };
+  const isRepeated = calls.some((call) => waiting.has(fingerprint(call.args)));
+  if (isRepeated) return texts.repeated;
+  return { thought: texts.wanted(listed(language, complete)), calls };
 }
 
-function question(language: Language, missing: PaymentRequest): string {
-  const { amount, currency = 'USD', recipient } = missing;
-  if (recipient !== undefined) {
-    return say(
-      language,
-      `How much should I send to ${recipient}?`,
-      `${named('ja', recipient)}にいくら送金しますか？`,
-    );
-  }
-  if (amount !== undefined) {
-    return say(
-      language,
-      `Who should receive the ${moneyText('en', amount, currency)}?`,
-      `${moneyText('ja', amount, currency)}を誰に送金しますか？`,
-    );
-  }
-  return say(language, 'How much should I send, and to whom?', 'いくらを誰に送金しますか？');
+function question(language: Language, { amount, currency = 'USD', recipient }: PaymentRequest): string {
+  const texts = MODEL[language];
+  if (recipient !== undefined) return texts.howMuch(texts.name(recipient));
+  if (amount !== undefined) return texts.toWhom(moneyText(language, amount, currency));
+  return texts.howMuchToWhom;
+}
+
+interface Payment {
+  amount: number;
+  currency: string;
+  recipient: string;
+}
+
+/** Payments as a list of the language: "$30 to Alice and $40 to Bob". */
+function listed(language: Language, payments: readonly Payment[]): string {
+  const { one, name } = MODEL[language];
+  return listOf(
+    language,
+    payments.map(({ amount, currency, recipient }) =>
+      one(moneyText(language, amount, currency), name(recipient)),
+    ),
+  );
 }
 
 function fingerprint(args: Record<string, unknown>): string {
   return JSON.stringify([args.amount, args.recipient, args.currency]);
-}
-
-function named(language: Language, name: string): string {
-  return language === 'ja' && !/(?:社|店|会|部|課|先生|社長|部長|母|父|兄|姉|弟|妹|@.*)$/.test(name)
-    ? `${name}さん`
-    : name;
 }
 
 function isPlain(value: unknown): value is string | number {
@@ -240,7 +113,7 @@ function isPlain(value: unknown): value is string | number {
 }
 
 /** What the call was about: what the tool says it paid, else what it was asked to pay. */
-function paid({ call, outcome }: Settled): { amount: number; currency: string; recipient: string } {
+function paid({ call, outcome }: Settled): Payment {
   const facts = outcome.kind === 'done' ? { ...call.args, ...outcome.value } : call.args;
   // A tool may give anything back; what is no text or number is left as it was asked for.
   const plain = (key: string, fallback: string | number): string | number =>
@@ -252,47 +125,26 @@ function paid({ call, outcome }: Settled): { amount: number; currency: string; r
   };
 }
 
-const REASONS_JA: readonly [RegExp, string][] = [
-  [/insufficient funds/i, '残高が足りません。'],
-  [/currency|unsupported|payments in \S+ are not supported/i, 'その通貨は使えません。'],
-  [
-    /must be positive|non-?positive|greater than (?:0|zero)|positive/i,
-    '金額は0より大きくなければなりません。',
-  ],
-  [/decimal|precis/i, '金額の小数点以下が細かすぎます。'],
-  [/finite|amount/i, '金額が正しくありません。'],
-  [/recipient/i, '宛先が正しくありません。'],
-];
-
 function report(settled: readonly Settled[], { language }: RuleContext): string {
+  const texts = MODEL[language];
   const isPaid = ({ outcome }: Settled): boolean => outcome.kind === 'done' && outcome.value.success === true;
   const sentences: string[] = [];
   const successes = settled.filter(isPaid).map(paid);
-  if (successes.length > 0) {
-    const en = successes.map((one) => `${moneyText('en', one.amount, one.currency)} to ${one.recipient}`);
-    const ja = successes.map(
-      (one) => `${named('ja', one.recipient)}に${moneyText('ja', one.amount, one.currency)}`,
-    );
-    sentences.push(say(language, `I sent ${listOf('en', en)}.`, `${listOf('ja', ja)}を送金しました。`));
-  }
+  if (successes.length > 0) sentences.push(texts.sent(listed(language, successes)));
   for (const one of settled) {
     if (isPaid(one)) continue;
     const { amount, currency, recipient } = paid(one);
-    const subject: Bilingual = {
-      en: `the payment of ${moneyText('en', amount, currency)} to ${recipient}`,
-      ja: `${named('ja', recipient)}への${moneyText('ja', amount, currency)}の送金`,
-    };
     // A response without `success: true` claims nothing, so neither do we.
     const outcome = one.outcome.kind === 'done' ? ({ kind: 'silent' } as const) : one.outcome;
     if (outcome.kind === 'pending') {
-      sentences.push(
-        say(
-          language,
-          `The payment of ${moneyText('en', amount, currency)} to ${recipient} is waiting for your approval.`,
-          `${subject.ja}は承認待ちです。`,
-        ),
-      );
-    } else sentences.push(troubleText(language, subject, outcome, REASONS_JA) ?? '');
+      sentences.push(texts.waiting(moneyText(language, amount, currency), texts.name(recipient)));
+      continue;
+    }
+    const subject = {
+      en: MODEL.en.subject(moneyText('en', amount, currency), MODEL.en.name(recipient)),
+      ja: MODEL.ja.subject(moneyText('ja', amount, currency), MODEL.ja.name(recipient)),
+    };
+    sentences.push(troubleText(language, subject, outcome, REASONS_JA) ?? '');
   }
   return sentences.join(language === 'ja' ? '' : ' ');
 }

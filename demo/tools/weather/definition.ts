@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { defineTool } from 'duologue/adk';
 import { z } from 'zod';
+import { ERRORS, SAMPLE_NOTE } from './texts/index.ts';
 
 /** Where the weather comes from. */
 export interface WeatherOptions {
@@ -57,7 +58,7 @@ export function weatherTool(options: WeatherOptions) {
     parameters: z.object({ location: z.string().describe('The city, in English') }),
     concurrent: true,
     check: ({ location }) => {
-      if (location.trim() === '') throw new Error('The location is missing.');
+      if (location.trim() === '') throw new Error(ERRORS.noLocation);
     },
     execute: ({ location }) => {
       const place = location.trim();
@@ -75,7 +76,7 @@ function sampleWeather(location: string): Weather {
     condition,
     humidity,
     sample: true,
-    note: 'Sample data, not a real forecast',
+    note: SAMPLE_NOTE,
   };
 }
 
@@ -132,15 +133,15 @@ async function fetchWeather(location: string, apiKey: string, options: WeatherOp
     status = response.status;
     body = await response.text();
   } catch {
-    throw new Error(`The weather service did not answer for ${location}. Try again later.`);
+    throw new Error(ERRORS.silent(location));
   }
-  if (status === 404) throw new Error(`The weather service does not know ${location}.`);
+  if (status === 404) throw new Error(ERRORS.unknown(location));
   if (status === 401) {
-    throw new Error('The weather service does not accept the key. Check OPENWEATHERMAP_API_KEY.');
+    throw new Error(ERRORS.key);
   }
-  if (status !== 200) throw new Error(`The weather service answered with status ${status} for ${location}.`);
+  if (status !== 200) throw new Error(ERRORS.status(status, location));
   const answer = schema.safeParse(json(body));
-  if (!answer.success) throw new Error(`The weather service sent something unexpected for ${location}.`);
+  if (!answer.success) throw new Error(ERRORS.unreadable(location));
   const { main, weather, wind } = answer.data;
   return {
     location,

@@ -183,7 +183,7 @@ describe('an approval card', () => {
     expect(card().querySelector('[role=timer]')?.textContent).toBe('30 s left');
     await act(async () => vi.advanceTimersByTime(20_000));
     expect(card().querySelector('[role=timer]')?.textContent).toBe('10 s left');
-    expect(document.querySelector('[aria-live=assertive]')?.textContent).toBe('10 seconds left to answer.');
+    expect(document.querySelector('[aria-live=assertive]')?.textContent).toBe('10 seconds left to decide.');
   });
 
   test('runs out by itself where the server cannot tell, and what was decided goes on', async () => {
@@ -220,8 +220,8 @@ describe('an approval card', () => {
   });
 
   test.each<[Reach, string]>([
-    ['elsewhere', 'The conversation is open elsewhere. Press “Use here” to answer.'],
-    ['closed', 'There is no connection. Connect again to answer.'],
+    ['elsewhere', 'This conversation is open elsewhere. Press “Use here” to decide.'],
+    ['closed', 'No connection. Reconnect to decide.'],
   ])('cannot be answered where decisions lead nowhere, and says why: %s', async (reach, why) => {
     await showWithin(reach, ASKING);
     expect([button('Approve').disabled, button('Deny').disabled]).toEqual([true, true]);
@@ -234,10 +234,10 @@ describe('an approval card', () => {
   });
 
   test.each<[Reach, string, string]>([
-    ['live', 'Approved, in progress', 'Please wait, this is being carried out.'],
-    ['away', 'Approved', 'There is no connection. Your answer is sent when it is back.'],
-    ['unsure', 'Approved', 'Your answer may not have reached the server. Please try again.'],
-    ['elsewhere', 'Approved', 'What became of it is shown where the conversation goes on.'],
+    ['live', 'Approved, in progress', 'In progress. Please wait.'],
+    ['away', 'Approved', 'No connection. Your decision will be sent when the connection is back.'],
+    ['unsure', 'Approved', 'Your decision may not have reached the server. Please try again.'],
+    ['elsewhere', 'Approved', 'The result is shown where the conversation continues.'],
   ])('that was approved says no more than the page knows: %s', async (reach, title, text) => {
     await showWithin(reach, {
       ...ASKING,

@@ -50,7 +50,7 @@ describe('what the server says went wrong', () => {
     ]) {
       await mount(<ErrorCard error={error} about={about} onRetry={null} onDismiss={() => undefined} />);
       const { textContent } = [...document.querySelectorAll('[data-testid=error-card]')].at(-1) as Element;
-      expect(textContent?.includes('Your message is kept here.')).toBe(isKept);
+      expect(textContent?.includes('Your message is saved here.')).toBe(isKept);
     }
   });
 

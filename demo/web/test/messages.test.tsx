@@ -69,7 +69,7 @@ describe('a message of the person', () => {
     await show(<UserMessage message={message} onEdit={null} onRetry={null} />);
     await pressEnter();
     expect([area()?.value, button('Send again')?.disabled]).toEqual(['Send $40 to Alice', true]);
-    expect(document.body.textContent).toContain('This can be sent when the answer is complete.');
+    expect(document.body.textContent).toContain('You can send this when the answer is complete.');
     await show(<UserMessage message={message} onEdit={onEdit} onRetry={null} />);
     await pressEnter();
     expect(onEdit).toHaveBeenCalledExactlyOnceWith(message, 'Send $40 to Alice');
@@ -118,7 +118,7 @@ describe('an answer', () => {
     expect(links).toEqual([['table.csv', 'data:text/csv,a', 'table.csv']]);
     expect(document.querySelector('nav')?.textContent).toBe('The report');
     expect(document.querySelector('article')?.textContent).toBe(
-      'table.csvtext/htmlSomething this page cannot showThe report',
+      'table.csvtext/htmlThis page can’t show this content.The report',
     );
   });
 
@@ -187,7 +187,7 @@ describe('an answer', () => {
   test('of which nothing came says that, and can be asked for again', async () => {
     const onRegenerate = vi.fn();
     await show(view({ ...answer(), metadata: { failed: true } }, onRegenerate));
-    expect(document.querySelector('[data-testid=ending]')?.textContent).toContain('Not answered');
+    expect(document.querySelector('[data-testid=ending]')?.textContent).toContain('No answer');
     await act(async () => button('Try again')?.click());
     expect(onRegenerate).toHaveBeenCalledOnce();
   });
@@ -219,7 +219,7 @@ describe('an answer', () => {
     expect(onRegenerate).not.toHaveBeenCalled();
     await until(() => expect(document.querySelector('[role=alertdialog]')).not.toBe(null));
     const dialog = document.querySelector('[role=alertdialog]');
-    expect(dialog?.textContent).toContain('Things already done, such as payments, stay done.');
+    expect(dialog?.textContent).toContain('Completed actions, such as payments, are not undone.');
     const yes = [...(dialog?.querySelectorAll('button') ?? [])].find(
       (one) => one.textContent === 'Answer again',
     );

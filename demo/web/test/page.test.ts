@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LOCATION_FAILURES } from '../../tools/location/web/get-location.ts';
+import { ERRORS } from '../../tools/location/texts/index.ts';
 import { SCORES } from '../../tools/music/web/score.ts';
 import { TOOLS } from '../../tools/registry.ts';
 import { plainError } from '../src/errors/plain-words.ts';
@@ -52,7 +52,11 @@ describe('errors in plain words', () => {
     Object.assign(new Error('said the server'), { code, ...extra });
 
   test.each([
-    ['rate_limited', ['Too fast', true, 4000, 'rate_limited: said the server'], { retryAfterMs: 4000 }],
+    [
+      'rate_limited',
+      ['Too many messages', true, 4000, 'rate_limited: said the server'],
+      { retryAfterMs: 4000 },
+    ],
     ['model_error', ['The model could not answer', true, null, 'model_error: said the server'], {}],
     [
       'model_not_configured',
@@ -60,7 +64,11 @@ describe('errors in plain words', () => {
       {},
     ],
     ['bad_image', ['The picture was not accepted', false, null, 'bad_image: said the server'], {}],
-    ['answer_refused', ['Your answer did not count', false, null, 'answer_refused: said the server'], {}],
+    [
+      'answer_refused',
+      ['Your decision was not accepted', false, null, 'answer_refused: said the server'],
+      {},
+    ],
     ['taken_over', ['Open elsewhere', true, null, 'taken_over: said the server'], {}],
     ['some_new_code', ['Not accepted', false, null, 'some_new_code: said the server'], {}],
   ])('%s', (code, expected, extra) => {
@@ -69,7 +77,7 @@ describe('errors in plain words', () => {
 
   test('a network that fails is a server that cannot be reached; other words are the server’s own', () => {
     expect(plain(new TypeError('Failed to fetch'))).toEqual([
-      'The server cannot be reached',
+      'The server can’t be reached',
       true,
       null,
       'Failed to fetch',
@@ -92,7 +100,7 @@ test('an answer that failed for want of a key cannot be tried again, in both lan
   });
   expect(plainError(error, ja.errors)).toMatchObject({
     title: 'モデルが設定されていません',
-    text: 'モデルが設定されていません。このサーバーにはモデルの提供元の鍵がありません。',
+    text: 'モデルが設定されていません。このサーバーにはモデルの提供元のキーがありません。',
     canRetry: false,
   });
 });
@@ -106,9 +114,9 @@ describe('a call that failed', () => {
   test('says why in the language of the page, where the page itself gave the reason', () => {
     expect(said('The user did not allow the browser to share the location.')).toEqual([
       'You did not allow the browser to share your location.',
-      'ブラウザーによる位置情報の共有が許可されていません。',
+      'ブラウザーでの位置情報の共有が許可されませんでした。',
     ]);
-    for (const reason of Object.values(LOCATION_FAILURES)) expect(said(reason)[1]).toMatch(/[ぁ-ん]/);
+    for (const reason of Object.values(ERRORS)) expect(said(reason)[1]).toMatch(/[ぁ-ん]/);
   });
 
   test('says what a payment lacks', () => {

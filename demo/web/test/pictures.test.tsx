@@ -71,7 +71,9 @@ describe('the pictures of a message', () => {
   test('say that there were too many only until one is taken out', async () => {
     const hook = await mountHook(usePictures);
     await add(hook, ...[31, 32, 33, 34, 35].map((bytes) => png(`${bytes}.png`, bytes)));
-    expect(hook.result.refusals).toEqual(['A message holds up to 4 pictures. The rest was left out.']);
+    expect(hook.result.refusals).toEqual([
+      'You can send up to 4 pictures in a message. The others were left out.',
+    ]);
     await decode(hook, 31);
     await act(async () => hook.result.remove(hook.result.pictures[0]?.id ?? ''));
     expect(places(hook.result).map(([name]) => name)).toEqual(['32.png', '33.png', '34.png']);

@@ -42,7 +42,7 @@ describe('the question of a card', () => {
 
   test('says no more than it knows', () => {
     expect(ask('process_payment', { amount: '50' })).toBe('Send money.');
-    expect(ask('get_location', {})).toBe('Share your current position with the assistant.');
+    expect(ask('get_location', {})).toBe('Share your current location with the assistant.');
     expect(ask('launch_rocket', { count: 3 })).toBe('Run launch_rocket.');
     expect(ask('process_payment', null)).toBe('Send money.');
   });

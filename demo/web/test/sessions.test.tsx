@@ -217,8 +217,8 @@ describe('the name of a conversation', () => {
   test('is in the title of the page, after the sign that an approval waits', async () => {
     const page = await mountHook(named('Tea?', 'Tea?', []));
     expect(document.title).toBe('Tea? · Duologue');
-    await page.again(named('Tea?', 'Tea?', [], '(1) Approval waits, 9 s'));
-    expect(document.title).toBe('(1) Approval waits, 9 s · Tea? · Duologue');
+    await page.again(named('Tea?', 'Tea?', [], '(1) Approval waiting, 9 s'));
+    expect(document.title).toBe('(1) Approval waiting, 9 s · Tea? · Duologue');
   });
 
   test('is not overwritten while the list is still on its way', async () => {

@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { AudioError, type VoiceState } from 'duologue/client/voice';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { en } from '../src/i18n/en.ts';
 import { VoiceBar } from '../src/voice/voice-bar.tsx';
-import { WORDS } from '../src/voice/words.ts';
 import { mount } from './support/mount.tsx';
 
 beforeEach(() => {
@@ -25,7 +25,7 @@ async function shown(state: VoiceState) {
         ...{ mute: nothing, silence: nothing, dismiss: nothing, detectWith: nothing, level: () => 0 },
         ...{ switchMicrophone: later, switchLoudspeaker: later },
       }}
-      words={WORDS.en}
+      words={en.voice}
       camera={{ shown: null, show: nothing, hide: nothing }}
       devices={{ microphone: choice, loudspeaker: choice, look: nothing }}
       detector={null}
@@ -45,7 +45,7 @@ async function shown(state: VoiceState) {
   };
 }
 
-const HINT = 'Hold Ctrl or the button and speak, or press the button once';
+const HINT = 'Hold Ctrl or the button to talk, or press the button once';
 
 test.each<[string, VoiceState, Awaited<ReturnType<typeof shown>>]>([
   [
@@ -62,7 +62,7 @@ test.each<[string, VoiceState, Awaited<ReturnType<typeof shown>>]>([
     'starting: the browser may ask, and nothing is recorded yet',
     { status: 'starting', how: 'hands-free', ...HEARING },
     {
-      says: 'Switching the microphone on. Allow it if the browser asks',
+      says: 'Starting the microphone. Please allow it if the browser asks',
       isMicrophoneOn: false,
       pressed: [],
     },
@@ -76,9 +76,9 @@ test.each<[string, VoiceState, Awaited<ReturnType<typeof shown>>]>([
     'muted, the agent speaking unheard: both are told',
     { status: 'paused', how: 'hands-free', why: 'muted', ...HEARING, speaker: 'agent', isSilent: true },
     {
-      says: 'Muted: you are not heard',
+      says: 'Your microphone is muted',
       isMicrophoneOn: true,
-      pressed: ['Unmute the microphone', 'Let the assistant be heard'],
+      pressed: ['Unmute microphone', 'Unmute assistant'],
     },
   ],
 ])('%s', async (_name, state, expected) => {

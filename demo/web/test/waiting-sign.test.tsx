@@ -20,14 +20,14 @@ test('says how many approvals wait, and counts the seconds of the one that expir
   const none = await mountHook(() => useWaitingSign([]));
   expect(none.result).toBe(null);
   const untimed = await mountHook(() => useWaitingSign([approval('a', null)]));
-  expect(untimed.result).toBe('(1) Approval waits');
+  expect(untimed.result).toBe('(1) Approval waiting');
   const two = [approval('a', 1_030_000), approval('b', 1_005_000)];
   const timed = await mountHook(() => useWaitingSign(two));
-  expect(timed.result).toBe('(2) Approvals wait, 5 s');
+  expect(timed.result).toBe('(2) Approvals waiting, 5 s');
   await act(async () => vi.advanceTimersByTime(3000));
-  expect(timed.result).toBe('(2) Approvals wait, 2 s');
+  expect(timed.result).toBe('(2) Approvals waiting, 2 s');
   await act(async () => vi.advanceTimersByTime(3000));
-  expect(timed.result).toBe('(1) Approval waits, 24 s');
+  expect(timed.result).toBe('(1) Approval waiting, 24 s');
 });
 
 test.each([
@@ -52,7 +52,7 @@ test.each([
   );
   vi.spyOn(document, 'hidden', 'get').mockReturnValue(hidden);
   const page = await mountHook(() => useWaitingSign([approval('a', null)]));
-  expect(told).toEqual(Array.from({ length: times }, () => 'An approval waits'));
+  expect(told).toEqual(Array.from({ length: times }, () => '1 approval waiting'));
   await page.again(() => useWaitingSign([]));
   expect(close).toHaveBeenCalledTimes(times);
 });

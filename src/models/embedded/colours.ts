@@ -1,3 +1,5 @@
+import type { EmbeddedTexts } from './texts/en.ts';
+
 /** Pixels of a picture, four bytes each (red, green, blue, alpha). A decoder may return a reduced picture. */
 export interface Pixels {
   width: number;
@@ -8,10 +10,9 @@ export interface Pixels {
 /** Decodes the bytes of a picture. Resolves to null for bytes that it cannot decode; a rejection fails the model call. */
 export type DecodeImage = (bytes: Uint8Array) => Promise<Pixels | null>;
 
-/** A colour of a picture: its name in both languages, the mean of its pixels, and how much of the picture it covers. */
+/** A colour of a picture: its name, the mean of its pixels, and how much of the picture it covers. */
 export interface ColourShare {
-  en: string;
-  ja: string;
+  name: ColourName;
   hex: string;
   share: number;
 }
@@ -23,22 +24,8 @@ export interface PictureColours {
   transparent: number;
 }
 
-const NAMES = {
-  black: '黒',
-  white: '白',
-  grey: '灰色',
-  red: '赤',
-  orange: 'オレンジ',
-  brown: '茶色',
-  yellow: '黄色',
-  green: '緑',
-  cyan: '水色',
-  blue: '青',
-  purple: '紫',
-  pink: 'ピンク',
-} as const;
-
-type ColourName = keyof typeof NAMES;
+/** The name of a colour; `texts/` has it in each language. */
+export type ColourName = keyof EmbeddedTexts['picture']['names'];
 
 const MOST_SAMPLES = 50_000;
 const LEAST_SHARE = 0.05;
@@ -66,8 +53,7 @@ export function dominantColours(pixels: Pixels): PictureColours {
   const hexOf = (value: number) => Math.round(value).toString(16).padStart(2, '0');
   const colours = [...sums]
     .map(([name, { rgb, count }]) => ({
-      en: name,
-      ja: NAMES[name],
+      name,
       hex: `#${rgb.map((sum) => hexOf(sum / count)).join('')}`,
       share: count / seen,
     }))

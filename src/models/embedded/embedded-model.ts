@@ -5,8 +5,9 @@ import type { DecodeImage } from './colours.ts';
 import { readContinuation, readConversation } from './conversation.ts';
 import type { Reply, Rule } from './rule.ts';
 import { FIRST_RULES, LAST_RULES } from './rules/index.ts';
+import { TEXTS } from './texts/index.ts';
 import { think } from './think.ts';
-import { type Language, languageOf, say } from './understand/language.ts';
+import { type Language, languageOf } from './understand/language.ts';
 
 /** The name under which the embedded model presents itself. */
 export const EMBEDDED_MODEL = 'duologue-embedded';
@@ -103,11 +104,7 @@ export class EmbeddedModel extends BaseLlm {
 function restOf({ text = '' }: Partial<Reply>, written: string, language: Language): string {
   const rest = text.startsWith(written) ? text.slice(written.length) : '';
   if (rest.trim() !== '') return rest;
-  return say(
-    language,
-    'I cannot go on from there. Please ask me again.',
-    'その続きは書けません。もう一度質問してください。',
-  );
+  return TEXTS[language].cannotContinue;
 }
 
 function toolNames(request: LlmRequest): Set<string> {

@@ -1,6 +1,7 @@
 import { exhaustive } from '../../protocol/exhaustive.ts';
 import type { Call, Conversation, Turn } from './conversation.ts';
-import { type Bilingual, type Language, say } from './understand/language.ts';
+import { TEXTS } from './texts/index.ts';
+import type { Bilingual, Language } from './understand/language.ts';
 
 /** How a tool call ended, as far as its response says. */
 export type Outcome =
@@ -109,64 +110,40 @@ export function troubleText(
   outcome: Outcome,
   reasonsJa: readonly [RegExp, string][] = [],
 ): string | undefined {
-  const { en, ja } = subject;
-  const start = en.charAt(0).toUpperCase() + en.slice(1);
-  const notDone = 'so it did not happen.';
-  const words = (english: string, japanese: string) => say(language, english, `${ja}${japanese}`);
+  const texts = TEXTS[language].results;
+  const about = subject[language];
+  const reason = (why: string) => texts.reason((language === 'ja' && translated(why, reasonsJa)) || why);
   switch (outcome.kind) {
     case 'done':
       return undefined;
     case 'pending':
-      return words(`${start} is still waiting for you.`, 'は、まだあなたの返答を待っています。');
-    case 'denied': {
-      const { reason } = outcome;
-      const because = reason === undefined ? '' : say(language, ` (${reason})`, `（理由：${reason}）`);
-      return words(
-        `${start} was denied${because}, ${notDone}`,
-        `は承認されなかったため${because}、行っていません。`,
-      );
-    }
+      return texts.pending(about);
+    case 'denied':
+      return texts.denied(about, outcome.reason);
     case 'approval-timeout':
-      return words(
-        `The approval for ${en} timed out, ${notDone}`,
-        'は承認の期限が切れたため、行っていません。',
-      );
+      return texts.approvalTimeout(about);
     case 'result-timeout':
-      return words(`No result came in time for ${en}.`, 'は、時間内に結果が届きませんでした。');
+      return texts.resultTimeout(about);
     case 'unknown':
-      return words(
-        `The outcome of ${en} is unknown: it may or may not have happened. Please check before you ask again.`,
-        'は結果が不明です。行われたかどうか分からないため、もう一度依頼する前に確認してください。',
-      );
+      return texts.unknown(about);
     case 'cancelled':
-      return words(`${start} was cancelled, ${notDone}`, 'は取り消されたため、行っていません。');
-    case 'refused': {
-      const { why } = outcome;
-      return words(
-        `${start} was refused: ${sentence(why)}`,
-        `はできませんでした：${reasonJa(why, reasonsJa)}`,
-      );
-    }
-    case 'failed': {
-      const why = outcome.why || say(language, 'no reason was given.', '理由は示されませんでした。');
-      return words(`${start} failed: ${sentence(why)}`, `は失敗しました：${reasonJa(why, reasonsJa)}`);
-    }
+      return texts.cancelled(about);
+    case 'refused':
+      return texts.refused(about, reason(outcome.why));
+    case 'failed':
+      return texts.failed(about, reason(outcome.why || texts.noReason));
     case 'silent':
-      return words(
-        `I got no result for ${en}, so I cannot say whether it happened.`,
-        'の結果が届いていないため、行われたかどうか分かりません。',
-      );
+      return texts.silent(about);
     default:
       return exhaustive(outcome);
   }
 }
 
-function sentence(text: string): string {
-  return /[.!?。]$/.test(text) ? text : `${text}.`;
-}
-
-function reasonJa(why: string, reasons: readonly [RegExp, string][]): string {
-  if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(why)) return /[。！？]$/.test(why) ? why : `${why}。`;
-  const known = reasons.find(([pattern]) => pattern.test(why))?.[1];
-  return known === undefined ? `「${why}」` : `${known}（${why}）`;
+/** The text of the first pattern that fits, with its groups in place of `$1` and `$2`. */
+function translated(why: string, reasons: readonly [RegExp, string][]): string | undefined {
+  for (const [pattern, text] of reasons) {
+    const groups = pattern.exec(why);
+    if (groups) return text.replace(/\$(\d)/g, (_, index: string) => groups[Number(index)] ?? '');
+  }
+  return undefined;
 }

@@ -3,7 +3,8 @@ import { unknownReply } from './abilities.ts';
 import type { Call, Turn } from './conversation.ts';
 import { outcomeOf, type Settled, troubleText, waitingCalls } from './results.ts';
 import { type Reply, type Rule, type RuleContext, toolOf } from './rule.ts';
-import { isNegated, say } from './understand/language.ts';
+import { TEXTS } from './texts/index.ts';
+import { isNegated } from './understand/language.ts';
 import { sentencesOf } from './understand/text.ts';
 
 /** What the model says next: words about results, or the answer of the first rule that understands. */
@@ -19,7 +20,7 @@ export async function think(rules: readonly Rule[], context: RuleContext): Promi
       );
       return unspoken.length > 0
         ? { text: reportOn(rules, unspoken, context) }
-        : { text: say(language, 'Is there anything else?', 'ほかに何かありますか？') };
+        : { text: TEXTS[language].results.anythingElse };
     }
     case 'answer': {
       const news = conversation.fresh.filter((call) => outcomeOf(call).kind !== 'pending');
@@ -85,17 +86,13 @@ function reportOn(rules: readonly Rule[], calls: readonly Call[], context: RuleC
     return toolOf(rules, name)?.report(own, context) ?? own.map((one) => plainReport(one, context)).join(' ');
   });
   const text = texts.join(context.language === 'ja' ? '' : ' ').trim();
-  return text === ''
-    ? say(context.language, 'There is no result to tell.', 'お伝えする結果はありません。')
-    : text;
+  return text === '' ? TEXTS[context.language].results.none : text;
 }
 
 function plainReport({ call, outcome }: Settled, { language }: RuleContext): string {
-  const subject = { en: `the call to ${call.name}`, ja: `${call.name}の呼び出し` };
-  return (
-    troubleText(language, subject, outcome) ??
-    say(language, `${call.name} is done.`, `${call.name}が完了しました。`)
-  );
+  const { en, ja } = TEXTS;
+  const subject = { en: en.results.subject(call.name), ja: ja.results.subject(call.name) };
+  return troubleText(language, subject, outcome) ?? TEXTS[language].results.done(call.name);
 }
 
 function stillWaiting(rules: readonly Rule[], context: RuleContext): string {

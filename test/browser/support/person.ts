@@ -68,17 +68,17 @@ export class Person {
 
   /** Approves the card that has waited longest. */
   async approve(): Promise<void> {
-    await this.answer(/^(Approve|承認する)$/);
+    await this.answer(/^(Approve|承認)$/);
   }
 
   /** Denies the card that has waited longest. */
   async deny(reason?: string): Promise<void> {
     if (reason !== undefined) {
       const card = this.card('requested').first();
-      await card.getByRole('button', { name: /^(Add a reason|理由を添える)$/ }).click();
+      await card.getByRole('button', { name: /^(Add a reason|理由を追加)$/ }).click();
       await card.getByRole('textbox').fill(reason);
     }
-    await this.answer(/^(Deny|断る)$/);
+    await this.answer(/^(Deny|拒否)$/);
   }
 
   async chooseMode(mode: 'SSE' | 'BIDI'): Promise<void> {

@@ -138,10 +138,7 @@ describe('the conversation is remembered', () => {
     [['What did I ask before?'], 'This is the first thing you have asked me.'],
     [['こんにちは', 'さっき何を聞いた？'], '直前のメッセージは「こんにちは」です。'],
     [['send $30 to Alice', 'who did I pay?'], 'In this conversation:\n\n- $30 to Alice: sent'],
-    [
-      ['send $30 to Alice', 'Did you send Bob money?'],
-      'No payment was made in this conversation that I know of.',
-    ],
+    [['send $30 to Alice', 'Did you send Bob money?'], 'I know of no payment in this conversation.'],
     [['Aliceに30ドル送金して', '誰にいくら送った？'], 'この会話での送金：\n\n- Aliceさんに30ドル：送金済み'],
   ])('%j is answered from the conversation', async (messages, text) => {
     const said = await converse(...messages);

@@ -55,7 +55,7 @@ describe('a payment is spoken of as it was', () => {
     [
       { success: false, error: 'Insufficient funds. Balance: 10 USD, requested: 50 USD', wallet_balance: 10 },
       'The payment of $50 to Bob was refused: Insufficient funds. Balance: 10 USD, requested: 50 USD.',
-      '花子さんへの50ドルの送金はできませんでした：残高が足りません。（Insufficient funds. Balance: 10 USD, requested: 50 USD）',
+      '花子さんへの50ドルの送金はできませんでした：残高が足りません。',
     ],
     [
       { error: "Error in tool 'process_payment': disk full" },
@@ -65,7 +65,7 @@ describe('a payment is spoken of as it was', () => {
     [
       { error: 'The server stopped while the tool ran; the outcome is unknown' },
       'The outcome of the payment of $50 to Bob is unknown: it may or may not have happened. Please check before you ask again.',
-      '花子さんへの50ドルの送金は結果が不明です。行われたかどうか分からないため、もう一度依頼する前に確認してください。',
+      '花子さんへの50ドルの送金は結果が不明です。行われたかどうか確認できないため、もう一度依頼する前に確認してください。',
     ],
     [
       { error: 'Superseded by a new message' },

@@ -75,24 +75,18 @@ describe('a payment that cannot work is refused before anyone is asked', () => {
     ],
     [
       'Bobに2000ドル送金して',
-      'Bobさんへの2,000ドルの送金はできませんでした：残高が足りません。（Insufficient funds. Balance: 1000.00 USD, requested: 2000.00 USD.）',
+      'Bobさんへの2,000ドルの送金はできませんでした：残高が足りません。残高は 1000.00 USD、送金額は 2000.00 USD です。',
     ],
     [
       'Pay Alice 30 euros',
       'The payment of €30 to Alice was refused: Payments in EUR are not supported. The wallet holds USD.',
     ],
-    [
-      'アリスに30ユーロ送って',
-      'アリスさんへの30ユーロの送金はできませんでした：その通貨は使えません。（Payments in EUR are not supported. The wallet holds USD.）',
-    ],
+    ['アリスに30ユーロ送って', 'アリスさんへの30ユーロの送金はできませんでした：その通貨は使えません。'],
     [
       'Pay Bob 12.345 dollars',
       'The payment of $12.345 to Bob was refused: Invalid amount: 12.345. The amount may have two decimals at most.',
     ],
-    [
-      'Bobに0ドル送金して',
-      'Bobさんへの0ドルの送金はできませんでした：金額は0より大きくなければなりません。（Invalid amount: 0. The amount must be positive.）',
-    ],
+    ['Bobに0ドル送金して', 'Bobさんへの0ドルの送金はできませんでした：金額は0より大きくなければなりません。'],
   ])('the embedded model says so: %s', async (said, answer) => {
     const { say, audit } = demo();
     const { chunks } = await say(said);

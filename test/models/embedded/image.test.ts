@@ -80,7 +80,7 @@ describe('the dominant colours are computed from the pixels', () => {
     [[255, 105, 180], 'pink'],
   ])('%j is called %s', (colour, name) => {
     const pixels = { width: 1, height: 1, rgba: new Uint8Array([...colour, 255]) };
-    expect(dominantColours(pixels).colours.map(({ en }) => en)).toEqual([name]);
+    expect(dominantColours(pixels).colours.map(({ name }) => name)).toEqual([name]);
   });
 });
 

@@ -1,26 +1,22 @@
 import { MapPin } from 'lucide-react';
 import { number } from '../../../web/src/i18n/format.ts';
 import { useLanguage } from '../../../web/src/i18n/language.tsx';
+import { translated } from '../../../web/src/i18n/translate.ts';
 import type { PageTool } from '../../../web/src/tools/page-tool.ts';
-import { getLocation, LOCATION_FAILURES } from './get-location.ts';
-import { WORDS } from './words.ts';
+import { PAGE, REASONS } from '../texts/index.ts';
+import { getLocation } from './get-location.ts';
 
 /** Where the person is, on the page. */
 const tool: PageTool = {
   name: 'get_location',
   icon: MapPin,
-  words: WORDS,
+  words: PAGE,
   sentence: (_input, isDone, language) => ({
-    template: isDone ? WORDS[language].done : WORDS[language].asked,
+    template: isDone ? PAGE[language].done : PAGE[language].asked,
     values: {},
     told: [],
   }),
-  failure(errorText, language) {
-    const { failures } = WORDS[language];
-    const reasons = Object.keys(LOCATION_FAILURES) as (keyof typeof LOCATION_FAILURES)[];
-    const known = reasons.find((reason) => LOCATION_FAILURES[reason] === errorText);
-    return known && failures[known];
-  },
+  failure: (errorText, language) => translated(errorText, REASONS[language]),
   Result,
   start: () => ({ execute: getLocation }),
 };
@@ -29,12 +25,14 @@ function Result({ output, className }: { output: Readonly<Record<string, unknown
   const { language } = useLanguage();
   const { latitude, longitude, accuracy } = output;
   if (typeof latitude !== 'number' || typeof longitude !== 'number') return null;
-  const side = (value: number, letters: [string, string]) =>
-    `${number(Math.abs(value), language, 4)}° ${value < 0 ? letters[1] : letters[0]}`;
+  const { compass, accuracy: within } = PAGE[language];
+  const degrees = (value: number) => number(Math.abs(value), language, 4);
+  const north = latitude < 0 ? compass.south : compass.north;
+  const east = longitude < 0 ? compass.west : compass.east;
   return (
     <p className={`text-sm text-soft tabular-nums ${className}`}>
-      {side(latitude, ['N', 'S'])}, {side(longitude, ['E', 'W'])}
-      {typeof accuracy === 'number' ? ` · ${WORDS[language].accuracy(number(accuracy, language))}` : ''}
+      {north(degrees(latitude))}, {east(degrees(longitude))}
+      {typeof accuracy === 'number' ? ` · ${within(number(accuracy, language))}` : ''}
     </p>
   );
 }

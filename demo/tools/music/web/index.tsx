@@ -1,22 +1,24 @@
 import { Music2 } from 'lucide-react';
 import { reveal } from '../../../web/src/approval/reveal.ts';
 import { useLanguage } from '../../../web/src/i18n/language.tsx';
+import { translated } from '../../../web/src/i18n/translate.ts';
 import type { PageTool } from '../../../web/src/tools/page-tool.ts';
+import { PAGE, REASONS_JA } from '../texts/index.ts';
 import { changeMusic } from './change-music.ts';
 import { MusicControl } from './music-control.tsx';
 import { MusicPlayer } from './player.ts';
-import { WORDS } from './words.ts';
 
 /** The background music of the page. */
 const tool: PageTool = {
   name: 'change_bgm',
   icon: Music2,
-  words: WORDS,
+  words: PAGE,
   sentence: (input, isDone, language) => ({
-    template: isDone ? WORDS[language].done : WORDS[language].asked,
+    template: isDone ? PAGE[language].done : PAGE[language].asked,
     values: { track: reveal(String(input.track ?? input.track_name ?? '?')) },
     told: input.track === undefined ? ['track_name'] : ['track'],
   }),
+  failure: (errorText, language) => (language === 'ja' ? translated(errorText, REASONS_JA) : undefined),
   Result,
   start() {
     const player = new MusicPlayer();
@@ -30,7 +32,7 @@ const tool: PageTool = {
 
 function Result({ output, className }: { output: Readonly<Record<string, unknown>>; className: string }) {
   const { language } = useLanguage();
-  const { playing, tracks } = WORDS[language];
+  const { playing, tracks } = PAGE[language];
   const { track } = output;
   if (track !== 1 && track !== 2) return null;
   return <p className={`text-sm text-soft ${className}`}>{playing(tracks[track])}</p>;

@@ -2,12 +2,12 @@ import { Music2 } from 'lucide-react';
 import { type ComponentProps, useSyncExternalStore } from 'react';
 import { useLanguage } from '../../../web/src/i18n/language.tsx';
 import { IconButton } from '../../../web/src/ui/icon-button.tsx';
+import { PAGE } from '../texts/index.ts';
 import type { MusicPlayer } from './player.ts';
-import { WORDS } from './words.ts';
 
 /** The button that shows whether music plays. */
 export function MusicButton({ player, ...rest }: { player: MusicPlayer } & ComponentProps<'button'>) {
-  const { title, tracks } = WORDS[useLanguage().language];
+  const { title, tracks } = PAGE[useLanguage().language];
   const { track, isPlaying } = useSyncExternalStore(player.subscribe, () => player.state);
   const label = isPlaying && track !== null ? `${title}: ${tracks[track]}` : title;
   return (

@@ -2,13 +2,13 @@ import { Pause, Play, Volume2 } from 'lucide-react';
 import { Slider } from 'radix-ui';
 import { useState, useSyncExternalStore } from 'react';
 import { useLanguage } from '../../../web/src/i18n/language.tsx';
+import { PAGE } from '../texts/index.ts';
 import type { MusicPlayer } from './player.ts';
 import type { TrackNumber } from './score.ts';
-import { WORDS } from './words.ts';
 
 /** The tracks and how loud they are. Most people never open it, so it is loaded when they do. */
 export default function MusicControls({ player }: { player: MusicPlayer }) {
-  const music = WORDS[useLanguage().language];
+  const music = PAGE[useLanguage().language];
   const { track, isPlaying, volume } = useSyncExternalStore(player.subscribe, () => player.state);
   const [isBlocked, setBlocked] = useState(false);
   const play = (wanted: TrackNumber) => {

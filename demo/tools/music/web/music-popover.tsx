@@ -1,13 +1,13 @@
 import { Popover } from 'radix-ui';
 import { useLanguage } from '../../../web/src/i18n/language.tsx';
+import { PAGE } from '../texts/index.ts';
 import { MusicButton } from './music-button.tsx';
 import MusicControls from './music-controls.tsx';
 import type { MusicPlayer } from './player.ts';
-import { WORDS } from './words.ts';
 
 /** The button, and what opens from it. */
 export default function MusicPopover({ player }: { player: MusicPlayer }) {
-  const { title } = WORDS[useLanguage().language];
+  const { title } = PAGE[useLanguage().language];
   return (
     <Popover.Root defaultOpen>
       <Popover.Trigger asChild>

@@ -1,3 +1,4 @@
+import { ERRORS } from '../texts/index.ts';
 import type { TrackNumber } from './score.ts';
 import type { Sequencer } from './sequencer.ts';
 
@@ -119,6 +120,6 @@ async function awake(context: AudioContext): Promise<void> {
   await Promise.race([context.resume(), late]);
   clearTimeout(timer);
   if ((context.state as AudioContextState) !== 'running') {
-    throw new Error('The browser allows no sound before the user presses something on the page.');
+    throw new Error(ERRORS.blocked);
   }
 }

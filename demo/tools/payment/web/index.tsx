@@ -1,19 +1,28 @@
-import { CreditCard } from 'lucide-react';
+import { CreditCard, Users } from 'lucide-react';
 import { reveal } from '../../../web/src/approval/reveal.ts';
 import { isShownExactly, money } from '../../../web/src/i18n/format.ts';
 import { type Language, useLanguage } from '../../../web/src/i18n/language.tsx';
+import { translated } from '../../../web/src/i18n/translate.ts';
 import type { CallSentence, PageTool } from '../../../web/src/tools/page-tool.ts';
-import { WORDS } from './words.ts';
+import { PAGE, REASONS_JA } from '../texts/index.ts';
 
 /** Payments on the page. */
-const tool: PageTool = { name: 'process_payment', icon: CreditCard, words: WORDS, sentence, failure, Result };
+const tool: PageTool = {
+  name: 'process_payment',
+  icon: CreditCard,
+  words: PAGE,
+  suggestionIcons: [CreditCard, Users],
+  sentence,
+  failure,
+  Result,
+};
 
 function sentence(
   input: Readonly<Record<string, unknown>>,
   isDone: boolean,
   language: Language,
 ): CallSentence {
-  const { whole, bare } = isDone ? WORDS[language].done : WORDS[language].asked;
+  const { whole, bare } = isDone ? PAGE[language].done : PAGE[language].asked;
   const { amount, recipient, currency } = input;
   if (typeof amount !== 'number' || typeof recipient !== 'string') {
     return { template: bare, values: {}, told: [] };
@@ -30,8 +39,7 @@ function sentence(
 }
 
 function failure(errorText: string, language: Language): string | undefined {
-  const [, balance, amount] = /^Insufficient funds\. Balance: (.+), requested: (.+)\.$/.exec(errorText) ?? [];
-  return balance && amount ? WORDS[language].insufficient(balance, amount) : undefined;
+  return language === 'ja' ? translated(errorText, REASONS_JA) : undefined;
 }
 
 function Result({
@@ -44,7 +52,7 @@ function Result({
   className: string;
 }) {
   const { language } = useLanguage();
-  const words = WORDS[language];
+  const words = PAGE[language];
   const { amount, currency, recipient, wallet_balance: balance, transaction_id: transaction } = output;
   if (typeof amount !== 'number') return null;
   const unit = typeof currency === 'string' ? currency : 'USD';

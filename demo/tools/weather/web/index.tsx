@@ -1,15 +1,20 @@
 import { CloudSun } from 'lucide-react';
 import { celsius, number } from '../../../web/src/i18n/format.ts';
-import { useLanguage } from '../../../web/src/i18n/language.tsx';
+import { type Language, useLanguage } from '../../../web/src/i18n/language.tsx';
+import { translated } from '../../../web/src/i18n/translate.ts';
 import type { PageTool } from '../../../web/src/tools/page-tool.ts';
-import { WORDS } from './words.ts';
+import { PAGE, REASONS_JA } from '../texts/index.ts';
 
 /** The weather on the page. */
-const tool: PageTool = { name: 'get_weather', icon: CloudSun, words: WORDS, Result };
+const tool: PageTool = { name: 'get_weather', icon: CloudSun, words: PAGE, failure, Result };
+
+function failure(errorText: string, language: Language): string | undefined {
+  return language === 'ja' ? translated(errorText, REASONS_JA) : undefined;
+}
 
 function Result({ output, className }: { output: Readonly<Record<string, unknown>>; className: string }) {
   const { language } = useLanguage();
-  const words = WORDS[language];
+  const words = PAGE[language];
   const { location, temperature, condition, humidity, sample } = output;
   if (typeof temperature !== 'number') return null;
   return (

@@ -1,9 +1,9 @@
 import { Sentence } from '../approval/sentence.tsx';
-import { useLanguage } from '../i18n/language.tsx';
+import type { Messages } from '../i18n/en.ts';
+import { useLanguage, useMessages } from '../i18n/language.tsx';
 import { pageTool, toolTitle } from '../tools/page-tools.tsx';
 import { fields } from '../tools/tool-part.ts';
 import type { AuditLine } from './audit-line.ts';
-import { useWords } from './words.ts';
 
 const DOTS: Readonly<Record<AuditLine['kind'], string>> = {
   issued: 'bg-warn',
@@ -14,10 +14,13 @@ const DOTS: Readonly<Record<AuditLine['kind'], string>> = {
   refused: 'bg-odd',
 };
 
+/** The user of a server without accounts: the reader of the log is this user. */
+const ONLY_USER = 'live_user';
+
 /** One approval: what was asked, and each step until it was settled. */
 export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
-  const words = useWords();
   const { messages, language } = useLanguage();
+  const words = messages.audit;
   const first = lines[0];
   if (!first) return null;
   const args = lines.find((line) => line.args !== null)?.args ?? null;
@@ -45,7 +48,7 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
             <div className="min-w-0">
               <p>
                 <span className="font-medium">{words.kind[line.kind]}</span>{' '}
-                <span className="text-soft">{words.who(line.kind, line.user)}</span>
+                <span className="text-soft">{userOf(line, words)}</span>
               </p>
               {line.reason === null ? null : <p className="break-words">“{line.reason}”</p>}
               <time dateTime={new Date(line.at).toISOString()} className="text-xs text-soft">
@@ -60,9 +63,16 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
   );
 }
 
+/** The user whom a step names: the one who got the request, or the one who decided. */
+function userOf({ kind, user }: AuditLine, words: Messages['audit']): string {
+  if (kind === 'expired' || kind === 'consumed') return '';
+  const name = user === ONLY_USER ? words.you : user;
+  return kind === 'issued' ? words.from(name) : words.by(name);
+}
+
 /** The arguments of a call that its sentence does not tell. */
 function Arguments({ args, told }: { args: unknown; told: readonly string[] }) {
-  const words = useWords();
+  const words = useMessages().audit;
   const entries = Object.entries(fields(args)).filter(([name]) => !told.includes(name));
   if (entries.length === 0)
     return told.length > 0 ? null : <p className="text-xs text-soft">{words.noArgs}</p>;
@@ -84,7 +94,7 @@ function Arguments({ args, told }: { args: unknown; told: readonly string[] }) {
 }
 
 function Identifiers({ line }: { line: AuditLine }) {
-  const { ids, fields } = useWords();
+  const { ids, fields } = useMessages().audit;
   const entries = [
     [fields.approval, line.approvalId],
     [fields.call, line.toolCallId],

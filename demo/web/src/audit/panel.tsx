@@ -1,16 +1,16 @@
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
+import { useMessages } from '../i18n/language.tsx';
 import { saveFile } from '../inspector/save.ts';
 import type { PanelProps } from '../panel/panels.ts';
 import { Button } from '../ui/button.tsx';
 import { ApprovalRecord } from './approval-record.tsx';
 import { type AuditLine, toCsv, toJsonLines } from './audit-line.ts';
 import { useAuditLog } from './use-audit-log.ts';
-import { useWords } from './words.ts';
 
 /** Who was asked what in this conversation, what was answered, and what followed. */
 export default function AuditPanel({ sessionId }: PanelProps) {
-  const words = useWords();
+  const words = useMessages().audit;
   const { log, hasFailed, refresh, readOlder } = useAuditLog(sessionId);
   const approvals = useMemo(() => byApproval(log?.lines ?? []), [log]);
   if (hasFailed) {

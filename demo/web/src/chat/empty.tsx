@@ -8,7 +8,9 @@ export function Empty({ onSuggest }: { onSuggest: (text: string) => void }) {
   const { messages, language } = useLanguage();
   const { empty } = messages;
   const suggestions = [
-    ...PAGE_TOOLS.flatMap(({ icon, words }) => words[language].suggestions.map((one) => ({ icon, ...one }))),
+    ...PAGE_TOOLS.flatMap(({ icon, suggestionIcons = [], words }) =>
+      words[language].suggestions.map((one, index) => ({ icon: suggestionIcons[index] ?? icon, ...one })),
+    ),
     { icon: ScrollText, ...empty.longer },
   ];
   return (

@@ -1,16 +1,15 @@
 import { ChevronRight, RefreshCw } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { number } from '../i18n/format.ts';
-import { useLanguage } from '../i18n/language.tsx';
+import { useLanguage, useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { Json } from './json.tsx';
 import type { WireSource } from './row-log.ts';
 import { type AdkEvent, useAdkEvents } from './use-adk-events.ts';
-import { useWords } from './words.ts';
 
 /** The events of the agent behind the conversation, as ADK keeps them. */
 export function AdkEvents({ sessionId, source }: { sessionId: string; source: WireSource }) {
-  const words = useWords();
+  const words = useMessages().inspector;
   const { language } = useLanguage();
   const { events, problem, refresh } = useAdkEvents(sessionId, source);
   if (problem === 'off') return <Note text={words.eventsOff} />;

@@ -1,7 +1,7 @@
 import { Tabs } from 'radix-ui';
 import { useEffect, useMemo, useState } from 'react';
 import { number } from '../i18n/format.ts';
-import { useLanguage } from '../i18n/language.tsx';
+import { useLanguage, useMessages } from '../i18n/language.tsx';
 import type { PanelProps } from '../panel/panels.ts';
 import { ReplayPlayer } from '../replay/player.ts';
 import { type Problem, RecordingError, readRecording } from '../replay/read-recording.ts';
@@ -19,7 +19,6 @@ import { KINDS } from './rows.ts';
 import { recordingOf, saveFile } from './save.ts';
 import { FilterBar, ListActions, RecordingActions } from './toolbar.tsx';
 import { type Rows, useRows } from './use-rows.ts';
-import { useWords } from './words.ts';
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const TAB =
@@ -27,7 +26,7 @@ const TAB =
 
 /** Shows the wire live, what is behind it, and recordings of it. */
 export default function InspectorPanel({ sessionId }: PanelProps) {
-  const words = useWords();
+  const words = useMessages().inspector;
   const { recorder, replay, showReplay, chat } = useWire();
   const source = replay ?? recorder;
   const rows = useRows(source);
@@ -98,7 +97,7 @@ export default function InspectorPanel({ sessionId }: PanelProps) {
 
 function Wire({ rows: held }: { rows: Rows }) {
   const { rows, isPaused, hasMore } = held;
-  const words = useWords();
+  const words = useMessages().inspector;
   const { language } = useLanguage();
   const { target, inspect } = useInspection();
   const [filter, setFilter] = useState<Omit<Filter, 'target'>>({ text: '', direction: 'both', kinds: KINDS });

@@ -1,7 +1,7 @@
 import { Terminal } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { number } from '../i18n/format.ts';
-import { useLanguage } from '../i18n/language.tsx';
+import { useLanguage, useMessages } from '../i18n/language.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import type { Target } from '../wire/inspection.tsx';
 import { commandOf } from './commands.ts';
@@ -11,11 +11,10 @@ import { milliseconds, seconds } from './row-list.tsx';
 import type { Row } from './rows.ts';
 import { RuleTexts } from './rule-texts.tsx';
 import { canShow, showTarget } from './show-target.ts';
-import { useWords } from './words.ts';
 
 /** All of one line. */
 export function LineDetails({ line, startedAt }: { line: Line | null; startedAt: number }) {
-  const words = useWords();
+  const words = useMessages().inspector;
   if (!line) return <p className="px-4 py-3 text-sm text-soft">{words.selectOne}</p>;
   switch (line.kind) {
     case 'turn':
@@ -28,7 +27,7 @@ export function LineDetails({ line, startedAt }: { line: Line | null; startedAt:
 }
 
 function RowDetails({ row, startedAt }: { row: Row; startedAt: number }) {
-  const words = useWords();
+  const words = useMessages().inspector;
   const { language } = useLanguage();
   const command = commandOf(row, location.origin);
   const facts = [
@@ -59,7 +58,7 @@ function RowDetails({ row, startedAt }: { row: Row; startedAt: number }) {
 }
 
 function RunDetails({ run: { rows, type, text }, startedAt }: { run: Run; startedAt: number }) {
-  const words = useWords();
+  const words = useMessages().inspector;
   const { language } = useLanguage();
   const [first, last] = [rows[0], rows.at(-1)];
   if (!first || !last) return null;
@@ -85,7 +84,7 @@ function RunDetails({ run: { rows, type, text }, startedAt }: { run: Run; starte
 }
 
 function TurnDetails({ turn }: { turn: Turn }) {
-  const words = useWords();
+  const words = useMessages().inspector;
   const { language } = useLanguage();
   const facts = [
     words.held(number(turn.rows, language)),
@@ -119,7 +118,7 @@ function Frame({
   copy: ReactNode;
   children: ReactNode;
 }) {
-  const words = useWords();
+  const words = useMessages().inspector;
   return (
     <section aria-label={words.details} className="flex h-full flex-col">
       <div className="flex items-center gap-1 pt-1 pr-2 pl-4">
@@ -145,7 +144,7 @@ function Frame({
 }
 
 function CopyCommand({ tool, text }: { tool: string; text: string }) {
-  const words = useWords();
+  const words = useMessages().inspector;
   const [isCopied, setCopied] = useState(false);
   return (
     <button

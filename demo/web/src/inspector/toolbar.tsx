@@ -12,13 +12,13 @@ import {
 } from 'lucide-react';
 import { DropdownMenu, ToggleGroup } from 'radix-ui';
 import { useRef } from 'react';
+import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { MENU, MENU_ITEM, MenuLine } from '../ui/choice-menu.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { Filter } from './filter.ts';
 import { KINDS, type Kind } from './rows.ts';
 import type { Rows } from './use-rows.ts';
-import { useWords } from './words.ts';
 
 /** Saving and seeing again, in front; beside it what else can be done with a recording. */
 export function RecordingActions({
@@ -31,7 +31,7 @@ export function RecordingActions({
   onSave: (isRedacted: boolean) => void;
   onOpen: (file: File) => void;
 }) {
-  const words = useWords();
+  const words = useMessages().inspector;
   const chooser = useRef<HTMLInputElement>(null);
   return (
     <div className="flex items-center gap-1">
@@ -82,7 +82,7 @@ export function RecordingActions({
 
 /** Holding and emptying the list. */
 export function ListActions({ rows }: { rows: Rows }) {
-  const words = useWords();
+  const words = useMessages().inspector;
   return (
     <div className="flex items-center">
       {rows.isPaused ? (
@@ -108,7 +108,7 @@ export function ListActions({ rows }: { rows: Rows }) {
 
 /** Which rows are wanted. */
 export function FilterBar({ filter, onChange }: { filter: Filter; onChange: (filter: Filter) => void }) {
-  const words = useWords();
+  const words = useMessages().inspector;
   return (
     <div className="flex flex-col gap-2 px-3 py-2">
       <div className="flex gap-2">

@@ -2,16 +2,15 @@ import { CheckCircle2, FastForward, Pause, Play, RotateCcw, StepForward, Triangl
 import { useEffect, useSyncExternalStore } from 'react';
 import { focusBox } from '../composer/focus-box.ts';
 import { number } from '../i18n/format.ts';
-import { useLanguage } from '../i18n/language.tsx';
+import { useLanguage, useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { useWire } from '../wire/wire.tsx';
 import { ReplayPlayer } from './player.ts';
-import { useWords } from './words.ts';
 
 /** Stands where the composer stands while a recording is seen again, and steers it. */
 export default function ReplayBar({ player }: { player: ReplayPlayer }) {
-  const words = useWords();
+  const words = useMessages().replay;
   const { language } = useLanguage();
   const { showReplay } = useWire();
   const { status, isBusy, position, total, matches } = useSyncExternalStore(

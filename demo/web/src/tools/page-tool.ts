@@ -7,8 +7,6 @@ import type { Language } from '../i18n/language.tsx';
 export interface Suggestion {
   title: string;
   text: string;
-  /** The icon of the tool unless given. */
-  icon?: LucideIcon;
 }
 
 /** A sentence with places such as `{amount}`, and what stands in them. */
@@ -34,6 +32,8 @@ export interface PageTool {
   name: string;
   icon: LucideIcon;
   words: Readonly<Record<Language, { title: string; suggestions: readonly Suggestion[] }>>;
+  /** An icon for each suggestion, in their order; the icon of the tool unless given. */
+  suggestionIcons?: readonly LucideIcon[];
   /** Says what a call will do, or did; without it the page says "Run <name>". */
   sentence?(input: Readonly<Record<string, unknown>>, isDone: boolean, language: Language): CallSentence;
   /** What a failed call told the agent, in the words of the page; undefined leaves it as it is. */

@@ -1,8 +1,8 @@
 import type { UseVoiceHelpers } from 'duologue/react';
 import { Mic, MicOff } from 'lucide-react';
 import { useRef } from 'react';
+import type { Messages } from '../i18n/en.ts';
 import { IconButton } from '../ui/icon-button.tsx';
-import type { WORDS } from './words.ts';
 
 /** Shorter than this is a tap, not holding. */
 const TAP_MS = 300;
@@ -14,7 +14,7 @@ export function MicButton({
   prepare,
 }: {
   voice: UseVoiceHelpers;
-  words: (typeof WORDS)['en'];
+  words: Messages['voice'];
   /** Says whether one can talk at once. What is missing is fetched, and then the person presses again. */
   prepare: () => Promise<boolean>;
 }) {

@@ -1,5 +1,6 @@
 import type { UseVoiceHelpers } from 'duologue/react';
 import { Camera, CameraOff, MicOff, MonitorUp, MonitorX, Square, Volume2, VolumeX, X } from 'lucide-react';
+import type { Messages } from '../i18n/en.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 import { useMedia } from '../ui/use-media.ts';
 import { LevelMeter } from './level-meter.tsx';
@@ -12,7 +13,6 @@ import type { HeardSoFar } from './use-heard.ts';
 import { KEY_NAME } from './use-hold-key.ts';
 import type { Preparation } from './use-preparation.ts';
 import { VoiceMenu } from './voice-menu.tsx';
-import type { WORDS } from './words.ts';
 
 /** Who speaks, whether microphone and camera are on, and everything that can be done about it. */
 export function VoiceBar({
@@ -29,7 +29,7 @@ export function VoiceBar({
   onClose,
 }: {
   voice: UseVoiceHelpers;
-  words: (typeof WORDS)['en'];
+  words: Messages['voice'];
   camera: ReturnType<typeof useCamera>;
   devices: VoiceDevices;
   /** How far the better detector is; null where none is wanted. */
@@ -161,7 +161,7 @@ export function VoiceBar({
 /** What is going on, in a few words. */
 function statusOf(
   voice: UseVoiceHelpers,
-  { status: words }: (typeof WORDS)['en'],
+  { status: words }: Messages['voice'],
   { heard, isConnected, isTouch }: { heard: HeardSoFar; isConnected: boolean; isTouch: boolean },
 ): string {
   if (voice.status === 'paused') return words[voice.why];

@@ -3,7 +3,7 @@ import { type Mode, type UseDuologueHelpers, useVoice } from 'duologue/react';
 import { AudioLines, CircleAlert, VolumeX } from 'lucide-react';
 import { useCallback, useEffect, useState } from 'react';
 import { createPortal } from 'react-dom';
-import { useLanguage } from '../i18n/language.tsx';
+import { useMessages } from '../i18n/language.tsx';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { MicButton } from './mic-button.tsx';
@@ -16,7 +16,6 @@ import { useHeard } from './use-heard.ts';
 import { KEY_NAME, useHoldKey } from './use-hold-key.ts';
 import { usePreparation } from './use-preparation.ts';
 import { VoiceBar } from './voice-bar.tsx';
-import { WORDS } from './words.ts';
 
 /** Talking: the microphone beside the place where one writes, and what belongs to it above. */
 export default function VoiceDock({
@@ -32,7 +31,7 @@ export default function VoiceDock({
   /** Somebody speaks, or nobody: whatever else makes noise may want to know. */
   onSpeech: (isSpeech: boolean) => void;
 }) {
-  const words = WORDS[useLanguage().language];
+  const words = useMessages().voice;
   const [sensitivity, setSensitivity] = useSensitivity();
   const voice = useVoice(duologue);
   const [isOpen, setOpen] = useState(false);

@@ -1,10 +1,10 @@
 import { Settings2 } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
+import type { Messages } from '../i18n/en.ts';
 import { Choice, ChoiceGroup, MENU, MenuLine } from '../ui/choice-menu.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { Sensitivity } from './sensitivity.ts';
 import { type DeviceChoice, STANDARD, type VoiceDevices } from './use-devices.ts';
-import type { WORDS } from './words.ts';
 
 /** With what one talks and hears, and how readily one is heard. */
 export function VoiceMenu({
@@ -14,7 +14,7 @@ export function VoiceMenu({
   onSensitivity,
 }: {
   devices: VoiceDevices;
-  words: (typeof WORDS)['en'];
+  words: Messages['voice'];
   sensitivity: Sensitivity;
   onSensitivity: (sensitivity: Sensitivity) => void;
 }) {

@@ -1,7 +1,7 @@
 import type { Call, Turn } from '../conversation.ts';
 import { earlierTurns, outcomeOf, waitingCalls } from '../results.ts';
 import { type Reply, type Rule, type RuleContext, toolOf } from '../rule.ts';
-import { say } from '../understand/language.ts';
+import { TEXTS } from '../texts/index.ts';
 import { personName, personNameJa } from '../understand/names.ts';
 import { coreOf, withoutClosing, withoutOpening } from '../understand/text.ts';
 
@@ -19,32 +19,8 @@ export const approval: Rule = {
     const isLost = conversation.fresh.some((call) => outcomeOf(call).kind === 'cancelled') && !NO.test(text);
     if (!isWaiting && !isLost) return null;
     if (!DECISION.test(coreOf(text)) && !DECISION.test(text.replace(/[.!。]+$/, ''))) return null;
-    if (!isWaiting) {
-      return {
-        thought: say(
-          language,
-          'The person approves with words, but only the card could take that.',
-          '言葉での承認ですが、決定はカードで行うものでした。',
-        ),
-        text: say(
-          language,
-          'A message cannot approve: it takes the place of the card. Please ask again, and use Approve on the card.',
-          'メッセージでは承認できず、カードは取り消されました。もう一度依頼して、カードの「承認」を押してください。',
-        ),
-      };
-    }
-    return {
-      thought: say(
-        language,
-        'The person decides about the open request, but only the card can take that.',
-        '承認待ちの件についての返事ですが、決定はカードで行います。',
-      ),
-      text: say(
-        language,
-        'I cannot decide that for you from a message. Please use Approve or Deny on the card.',
-        'メッセージからは決定できません。カードの「承認」か「拒否」を押してください。',
-      ),
-    };
+    const { lost, open } = TEXTS[language].approval;
+    return isWaiting ? open : lost;
   },
 };
 
@@ -64,13 +40,8 @@ export const past: Rule = {
 
 function lastRequest({ language, conversation }: RuleContext): Reply {
   const before = earlierTurns(conversation).findLast((turn) => turn.text !== '')?.text;
-  return {
-    thought: say(language, 'The person asks what they said before.', '以前の発言についての質問です。'),
-    text:
-      before === undefined
-        ? say(language, 'This is the first thing you have asked me.', 'これが最初のメッセージです。')
-        : say(language, `Before this you wrote: “${before}”`, `直前のメッセージは「${before}」です。`),
-  };
+  const texts = TEXTS[language].past;
+  return { thought: texts.thought, text: before === undefined ? texts.first : texts.before(before) };
 }
 
 const AGAIN_EN =
@@ -88,21 +59,12 @@ export const retry: Rule = {
     const last = earlierTurns(conversation).findLast((turn) => turn.calls.length > 0);
     const calls = (last?.calls ?? []).filter((call) => can(call.name));
     const again = (call: Call) => toolOf(context.rules, call.name)?.again;
-    if (calls.length === 0) {
-      return {
-        thought: say(
-          language,
-          'Again, but nothing was done before.',
-          'やり直しの依頼ですが、前の操作がありません。',
-        ),
-        text: say(language, 'There is nothing to repeat yet.', 'やり直す操作がまだありません。'),
-      };
-    }
+    if (calls.length === 0) return TEXTS[language].again.nothing;
     const doubtful = calls.find((call) => again(call) !== undefined && !isSurelyUndone(call));
     const instead = doubtful && again(doubtful);
     if (instead) return instead(context);
     return {
-      thought: say(language, 'The person wants the same once more.', '同じ操作をもう一度行う依頼です。'),
+      thought: TEXTS[language].again.thought,
       calls: calls.map(({ name, args }) => ({ name, args })),
     };
   },
@@ -126,23 +88,13 @@ export const name: Rule = {
   name: 'name',
   match({ text, language, conversation }) {
     const told = nameIn(text);
-    if (told !== undefined) {
-      return {
-        thought: say(language, `The person is called ${told}.`, `お名前は${told}さんだと理解しました。`),
-        text: say(language, `Nice to meet you, ${told}!`, `${told}さん、よろしくお願いします。`),
-      };
-    }
+    const texts = TEXTS[language].name;
+    if (told !== undefined) return texts.told(told);
     // The opening 私は is cut off as politeness, so the whole sentence is looked at too.
     const forms = [withoutClosing(withoutOpening(text)), withoutClosing(text)];
     if (!forms.some((form) => ASKED_EN.test(form) || ASKED_JA.test(form))) return null;
     const known = knownName(conversation.turns);
-    return {
-      thought: say(language, 'The person asks for their own name.', '自分の名前についての質問です。'),
-      text:
-        known === undefined
-          ? say(language, 'You have not told me your name yet.', 'まだお名前を伺っていません。')
-          : say(language, `Your name is ${known}.`, `${known}さんです。`),
-    };
+    return { thought: texts.thought, text: known === undefined ? texts.unknown : texts.known(known) };
   },
 };
 

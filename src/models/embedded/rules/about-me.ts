@@ -1,6 +1,6 @@
 import { abilities } from '../abilities.ts';
 import type { Rule } from '../rule.ts';
-import { say } from '../understand/language.ts';
+import { TEXTS } from '../texts/index.ts';
 import { withoutClosing, withoutOpening } from '../understand/text.ts';
 
 const HELP_EN =
@@ -15,10 +15,8 @@ export const help: Rule = {
     const { language } = context;
     const core = withoutClosing(context.text);
     if (!HELP_EN.test(core) && !HELP_JA.test(core)) return null;
-    return {
-      thought: say(language, 'The person asks what I can do.', 'できることについての質問です。'),
-      text: `${say(language, 'I can help with:', 'できることはこちらです。')}\n\n${abilities(context)}`,
-    };
+    const { help, canHelp } = TEXTS[language];
+    return { thought: help.thought, text: `${canHelp}\n\n${abilities(context)}` };
   },
 };
 
@@ -33,13 +31,6 @@ export const identity: Rule = {
   match({ text, language }) {
     const core = withoutClosing(withoutOpening(text));
     if (!IDENTITY_EN.test(core) && !IDENTITY_JA.test(core)) return null;
-    return {
-      thought: say(language, 'The person asks what I am.', '私が何者かという質問です。'),
-      text: say(
-        language,
-        'I am the embedded model of Duologue: a set of hand-written rules, not an LLM. I run offline and need no key, and I only understand what my rules cover. To talk to a real model, start the server with a key, for example `GOOGLE_API_KEY`.',
-        '私はDuologueの組み込みモデルです。LLMではなく、手書きのルールの集まりです。オフラインで動き、キーは不要ですが、ルールにあることしか分かりません。本物のモデルと話すには、`GOOGLE_API_KEY`などのキーを設定してサーバーを起動してください。',
-      ),
-    };
+    return TEXTS[language].identity;
   },
 };

@@ -2,7 +2,8 @@ import { dominantColours } from '../colours.ts';
 import type { Picture } from '../conversation.ts';
 import { imageHeader } from '../image-header.ts';
 import type { Rule, RuleContext } from '../rule.ts';
-import { listOf, say } from '../understand/language.ts';
+import { TEXTS } from '../texts/index.ts';
+import { listOf } from '../understand/language.ts';
 
 const ABOUT_ENGLISH = /\b(?:picture|image|photo|photograph|screenshot|drawing|pic)s?\b/i;
 const ASKS_ENGLISH =
@@ -27,59 +28,27 @@ export const picture: Rule = {
       sent.length > 0
         ? sent
         : (conversation.turns.findLast((turn) => turn.pictures.length > 0)?.pictures ?? []);
-    const thought = say(language, 'The person asks about a picture.', '画像についての質問です。');
-    if (pictures.length === 0) {
-      return {
-        thought,
-        text: say(
-          language,
-          'I see no picture in this conversation. Send one (PNG, JPEG or WebP), and I tell its format, size and main colours.',
-          'この会話にはまだ画像がありません。PNG・JPEG・WebPの画像を送っていただければ、形式・大きさ・主な色をお答えします。',
-        ),
-      };
-    }
+    const { thought, none, limits } = TEXTS[language].picture;
+    if (pictures.length === 0) return { thought, text: none };
     const described: string[] = [];
     for (const one of pictures) described.push(await describe(one, context));
     const numbered =
       described.length === 1 ? described : described.map((one, index) => `${index + 1}. ${one}`);
-    const limits = say(
-      language,
-      'As a set of rules I cannot tell what it shows.',
-      'ルールの集まりなので、何が写っているかまでは分かりません。',
-    );
     return { thought, text: `${numbered.join('\n')}\n\n${limits}` };
   },
 };
 
 async function describe({ base64 }: Picture, { language, decodeImage }: RuleContext): Promise<string> {
+  const texts = TEXTS[language].picture;
   const bytes = Buffer.from(base64, 'base64');
   const header = imageHeader(bytes);
-  if (header === null) {
-    return say(
-      language,
-      'I could not read this picture: it is no PNG, JPEG, WebP or GIF I know.',
-      'この画像は読み取れませんでした。PNG・JPEG・WebP・GIFのどれでもないようです。',
-    );
-  }
-  const size = `${header.width} x ${header.height}`;
-  const facts = say(
-    language,
-    `This is a ${header.format} picture of ${size} pixels.`,
-    `${size}ピクセルの${header.format}画像です。`,
-  );
+  if (header === null) return texts.unreadable;
+  const facts = texts.facts(header.format, `${header.width} x ${header.height}`);
   const pixels = await decodeImage(bytes);
-  if (pixels === null) {
-    return `${facts}${say(language, ` I cannot compute its colours (${header.format} data I cannot decode).`, `色は計算できませんでした（この${header.format}データは復号できません）。`)}`;
-  }
+  if (pixels === null) return `${facts}${texts.noColours(header.format)}`;
   const { colours, transparent } = dominantColours(pixels);
   const percent = (share: number): string => `${Math.round(share * 100)}%`;
-  const names = colours.map(({ en, ja, hex, share }) =>
-    say(language, `${en} (${hex}, ${percent(share)})`, `${ja}（${hex}、${percent(share)}）`),
-  );
-  const clear =
-    transparent >= 0.01
-      ? say(language, ` ${percent(transparent)} of it is transparent.`, `${percent(transparent)}は透明です。`)
-      : '';
-  if (names.length === 0) return `${facts}${clear}`;
-  return `${facts}${say(language, ` Its main colours: ${listOf('en', names)}.`, `主な色は${listOf('ja', names)}です。`)}${clear}`;
+  const names = colours.map(({ name, hex, share }) => texts.colour(texts.names[name], hex, percent(share)));
+  const clear = transparent >= 0.01 ? texts.transparent(percent(transparent)) : '';
+  return `${facts}${names.length === 0 ? '' : texts.colours(listOf(language, names))}${clear}`;
 }
