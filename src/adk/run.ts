@@ -71,7 +71,7 @@ export interface DeferredCall extends ToolFacts {
   branch: string | undefined;
   /** How long its approval request waits, when its tool says so. */
   approvalTimeoutMs?: number | null | undefined;
-  /** Whether a long-running tool was started, whose output comes from outside: nobody knows when. */
+  /** Whether a long-running tool was started, whose output comes from outside, at an unknown time. */
   isLongRunning?: boolean;
 }
 

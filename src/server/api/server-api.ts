@@ -193,7 +193,7 @@ async function refusalOf(
   approvalId: string,
 ): Promise<ServerApiError | null> {
   const expired = () =>
-    new ServerApiError('expired', 'Nobody decided in time: the approval request has expired.');
+    new ServerApiError('expired', 'The approval request has expired: it was not decided in time.');
   const decided = () => new ServerApiError('already_decided', 'This approval request was decided before.');
   switch (call?.status) {
     case undefined:
