@@ -140,6 +140,23 @@ test('over WebSocket: a proxy or server that opens no sockets is named as the ca
   expect([chat.status, chat.error?.message]).toEqual(['error', NO_SOCKET]);
 });
 
+test('[E9] over WebSocket: a handshake that is never answered where no Duologue server is mounted gets the cause too', async () => {
+  const timers = new FakeTimers();
+  const silent = new FakeServer();
+  silent.accepts = false;
+  const transport = new DuologueTransport<Message>({
+    url: 'http://localhost:1/base',
+    timers,
+    network: new FakeNetwork(),
+    fetch: async () => html(404),
+    WebSocket: silent.WebSocket as new (url: string, protocols: string[]) => WebSocketLike,
+  });
+  const chat = chatOf(newestSdk, { id: 'chat-1', transport });
+  void chat.sendMessage({ text: 'hi' });
+  for (let second = 0; second < 25; second++) await timers.settle(1000);
+  expect([chat.status, chat.error?.message]).toEqual(['error', NO_SERVER('404 (text/html)')]);
+});
+
 test('[E10] over SSE: a server that answers questions for a WebSocket is there, and is tried on', async () => {
   const { timers, transport } = page('SSE', (url) =>
     url.endsWith('/live') ? json(426, 'upgrade_required') : html(404),

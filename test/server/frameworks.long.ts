@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { root } from '../browser/support/built.ts';
 import { frameworkContract } from './support/framework-contract.ts';
-import { openProcess } from './support/framework-process.ts';
+import { openNext, openProcess } from './support/framework-process.ts';
 
 const program = (name: string) => resolve(root, 'test/server/support', name);
 
@@ -21,3 +21,4 @@ frameworkContract({
   open: () =>
     openWith('deno', ['run', '-A', '--no-check', '--node-modules-dir=manual', program('deno-server.ts')]),
 });
+frameworkContract({ name: 'route handlers of Next.js', hasSockets: false, open: () => openNext('route') });

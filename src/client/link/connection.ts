@@ -218,7 +218,11 @@ export class Connection {
       },
       onClose: (code, reason) => this.#onClose(code, reason),
     });
-    this.#cancelTimer = this.#timers.after(HANDSHAKE_MS, () => this.#abandon());
+    this.#cancelTimer = this.#timers.after(HANDSHAKE_MS, () => {
+      this.#release(4000);
+      // A server that answers plain requests may only be too slow to open the link.
+      this.#findCause((error) => (error?.code === 'upgrade_required' ? null : error));
+    });
     this.#setState({ status: 'connecting', attempt: this.#attempt });
   }
 
@@ -298,10 +302,15 @@ export class Connection {
       this.#outbox.clear();
       this.#listeners.notify({ type: 'refused', code, reason });
     }
+    this.#findCause();
+  }
+
+  /** Asks over HTTP why a link did not open, or opens another when the link was open. A server with other WebSockets may leave a handshake without an answer. */
+  #findCause(certain = (error: ProtocolError | null) => error): void {
     const mayAsk = this.#state.status === 'connecting' && !this.#signedOut && this.#network.isOnline();
     if (!this.#kind.findCause || !mayAsk) return this.#retry();
     const epoch = ++this.#epoch;
-    void this.#kind.findCause().then((error) => epoch === this.#epoch && this.#onCause(error));
+    void this.#kind.findCause().then((error) => epoch === this.#epoch && this.#onCause(certain(error)));
     this.#cancelTimer = this.#timers.after(CAUSE_MS, () => this.#onCause(null));
   }
 

@@ -3,6 +3,7 @@ import * as ai from 'ai';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { DuologueSseTransport, DuologueTransport, resumeWhen } from '../../../src/client/index.ts';
+import { systemTimers, type Timers } from '../../../src/client/platform.ts';
 import type { Message } from '../../../src/protocol/index.ts';
 import { Relay } from '../../browser/support/relay.ts';
 import { brief, chatOf, type TestChat } from '../../client/support/chat.ts';
@@ -23,6 +24,9 @@ export interface Framework {
 const TRANSPORTS = { WebSocket: DuologueTransport<Message>, SSE: DuologueSseTransport<Message> };
 type TransportName = keyof typeof TRANSPORTS;
 
+/** How long our transports wait for the answer to a handshake. */
+const HANDSHAKE_MS = 10_000;
+
 /** The calls of a message by name, state and output, and its texts. */
 const shown = (chat: TestChat): unknown[] => brief(chat.messages.at(-1)).map(withoutId);
 const withoutId = (part: unknown): unknown => (Array.isArray(part) ? part.slice(1) : part);
@@ -38,9 +42,9 @@ export function frameworkContract(framework: Framework): void {
     });
     afterAll(() => server.close());
 
-    const chatOver = (name: TransportName, url = server.url + BASE_PATH): TestChat => {
+    const chatOver = (name: TransportName, url = server.url + BASE_PATH, timers = systemTimers): TestChat => {
       const executors = { get_place: () => ({ city: 'Kyoto' }) };
-      const transport = new TRANSPORTS[name]({ url, WebSocket, executors });
+      const transport = new TRANSPORTS[name]({ url, WebSocket, executors, timers });
       onTestFinished(() => transport.close());
       return chatOf(ai, {
         id: randomUUID(),
@@ -96,7 +100,9 @@ export function frameworkContract(framework: Framework): void {
       });
 
       it('says that no server is mounted where the client looks for it', async () => {
-        const chat = chatOver(name, `${server.url}/elsewhere`);
+        // Next.js leaves the handshake of such a socket without an answer: nobody waits for it here.
+        const after: Timers['after'] = (ms, work) => systemTimers.after(ms === HANDSHAKE_MS ? 100 : ms, work);
+        const chat = chatOver(name, `${server.url}/elsewhere`, { ...systemTimers, after });
         await chat.sendMessage({ text: 'hi' });
         expect([chat.status, chat.error?.message]).toEqual([
           'error',

@@ -1,18 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { root } from '../../browser/support/built.ts';
 import type { Framework } from './framework-contract.ts';
 
+/** Nothing of the test runner may steer the server. */
+const surroundings = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(NODE_OPTIONS|VITEST|TEST$)/.test(name)),
+);
+
 /** A framework in a process of its own, which says `listening on <port>`. */
-export async function openProcess(
-  command: string,
-  args: string[],
-  options: { cwd?: string; env?: Record<string, string> } = {},
-): ReturnType<Framework['open']> {
+export async function openProcess(command: string, args: string[]): ReturnType<Framework['open']> {
   const child = spawn(command, args, {
-    cwd: options.cwd ?? root,
-    env: { ...process.env, ...options.env },
+    cwd: root,
+    env: { ...surroundings, NODE_ENV: 'development', NEXT_TELEMETRY_DISABLED: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const url = `http://127.0.0.1:${await portOf(child)}`;
@@ -20,7 +22,7 @@ export async function openProcess(
     url,
     async close() {
       const ended = once(child, 'exit');
-      child.kill('SIGKILL');
+      child.kill('SIGTERM');
       await ended;
     },
   };
@@ -41,4 +43,13 @@ async function portOf(child: ChildProcess): Promise<string> {
       if (port !== undefined) resolve(port);
     });
   });
+}
+
+/** Next.js in a process of its own: a custom server, or its route handlers alone. */
+export async function openNext(kind: 'custom' | 'route'): ReturnType<typeof openProcess> {
+  const program = resolve(root, 'test/server/support/next-server.ts');
+  const opened = await openProcess(process.execPath, ['--import', 'tsx', program, kind]);
+  // Next.js compiles a page when it is first asked for, here that of unknown paths; a client would try on meanwhile.
+  await (await fetch(`${opened.url}/elsewhere`)).text();
+  return opened;
 }
