@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import * as ai from 'ai';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { DuologueSseTransport, DuologueTransport, resumeWhen } from '../../../src/client/index.ts';
@@ -8,6 +7,7 @@ import type { Message } from '../../../src/protocol/index.ts';
 import { Relay } from '../../browser/support/relay.ts';
 import { brief, chatOf, type TestChat } from '../../client/support/chat.ts';
 import { say } from '../../support/harness.ts';
+import { newestSdk } from '../../support/sdks.ts';
 import { BASE_PATH } from './framework-app.ts';
 import { listen } from './listen.ts';
 import { turns } from './turns.ts';
@@ -46,7 +46,7 @@ export function frameworkContract(framework: Framework): void {
       const executors = { get_place: () => ({ city: 'Kyoto' }) };
       const transport = new TRANSPORTS[name]({ url, WebSocket, executors, timers });
       onTestFinished(() => transport.close());
-      return chatOf(ai, {
+      return chatOf(newestSdk, {
         id: randomUUID(),
         transport,
         sendAutomaticallyWhen: resumeWhen(transport),
