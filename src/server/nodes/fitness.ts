@@ -5,7 +5,7 @@ import type { NodePlace } from '../store/store.ts';
 /** What a node needs for its work: the store that all nodes share, and the hub beside it. */
 export type NodeEngine = 'store' | 'hub';
 
-/** What the fitness of a node depends on. */
+/** What `Fitness` needs from around it. */
 export interface FitnessContext {
   clock: Clock;
   logger: Logger;
@@ -13,21 +13,21 @@ export interface FitnessContext {
   isStoreAway: () => boolean;
   /** Why the hub cannot be used at the moment; null when it can, or there is none. */
   hubFault: () => string | null;
-  /** The other nodes that live, as far as this one knows. */
+  /** The other living nodes, as far as this node knows. */
   others: () => readonly NodePlace[];
-  /** Whether another node says that it can do its work. */
+  /** Whether another node reports that it can use its engines. */
   isFit: (node: NodePlace) => Promise<boolean>;
   /** Called when this node cannot do its work and another can: the conversations should move. */
   onUnfit: (away: readonly NodeEngine[]) => void;
 }
 
 const CHECK_MS = 1000;
-/** A hub that restarts is away for at most this long; conversations do not move for that. */
+/** How long a restart of the hub may take: conversations do not move before. */
 const RESTART_MS = 2000;
 
 /**
- * Whether this node can do its work. While it cannot, it looks for a node that can: with one, requests go there and conversations are moved; without
- * one, when an engine is away for all nodes, everything stays where it is.
+ * Whether this node can use the store and the hub. While it cannot, it looks for a node that can. If there is one, requests are forwarded to it and
+ * conversations move there. If there is none, because an engine is unreachable for all nodes, everything stays where it is.
  */
 export class Fitness {
   readonly #context: FitnessContext;
@@ -48,12 +48,12 @@ export class Fitness {
     return [...(isStoreAway() ? (['store'] as const) : []), ...(isHubAway ? (['hub'] as const) : [])];
   }
 
-  /** Whether an engine gives trouble at this moment, be it for less time than a restart takes: no other node should send its work here. */
+  /** Whether an engine fails at this moment, even if for less time than a restart takes: other nodes should move no sessions here. */
   get isTroubled(): boolean {
     return this.#context.isStoreAway() || this.#context.hubFault() !== null;
   }
 
-  /** A node that can do the work of this one, while this one cannot: each time the next of them. */
+  /** A node that can handle requests while this one cannot; in turn, if there are several. */
   get refuge(): NodePlace | null {
     return this.#fit[this.#asked++ % this.#fit.length] ?? null;
   }

@@ -20,21 +20,21 @@ const OF_A_CONNECTION = new Set([
   'trailer',
   'expect',
 ]);
-/** A node that is not reached within this is not reached. */
+/** A node that accepts no connection within this time counts as unreachable. */
 const CONNECT_MS = 2000;
 const LATE = 'ELATE';
 
-/** What another node answered. */
+/** The response of another node. */
 export interface Forwarded {
   status: number;
   headers: Record<string, string>;
   body: IncomingMessage;
 }
 
-/** Thrown when nothing of a request has reached the other node. */
+/** Thrown when no part of a request has reached the other node. */
 export class Unreached extends Error {
   override readonly name = 'Unreached';
-  /** Whether no process listens there, as after the death of the node. */
+  /** Whether the port refuses connections, as after the death of the node. */
   readonly isRefused: boolean;
 
   constructor(cause: NodeJS.ErrnoException) {
@@ -43,17 +43,17 @@ export class Unreached extends Error {
   }
 }
 
-/** What is handed on, to whom, and until when. */
+/** A request to forward, and the node that gets it. */
 export interface Handover {
   request: Request;
   node: NodePlace;
-  /** The address of this one. */
+  /** The address of this node. */
   from: string;
-  /** Ends it, whether it is answered yet or not. */
+  /** Ends the forwarding, before or during the response. */
   signal: AbortSignal;
 }
 
-/** Asks another node the same. Throws `Unreached` when it cannot, and another error when the outcome is unknown. */
+/** Sends the request to another node. Throws `Unreached` when that fails, and another error when the outcome is unknown. */
 export function forward(handover: Handover, body: string | null): Promise<Forwarded> {
   const headers = headersFor(handover);
   if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
@@ -62,7 +62,7 @@ export function forward(handover: Handover, body: string | null): Promise<Forwar
     outgoing.once('error', (error) => reject(faultOf(error)));
     outgoing.once('response', (response) => {
       outgoing.on('error', () => undefined);
-      // It ends with an error when the other node dies: its reader gets the close.
+      // When the other node dies the response ends with an error; its reader sees that it closed.
       response.on('error', () => undefined);
       resolve({ status: response.statusCode ?? 502, headers: headersOf(response), body: response });
     });
@@ -84,7 +84,7 @@ export async function askNode(handover: Handover, body: string): Promise<string 
   throw new Error(`The node answered with ${status}: ${text.slice(0, 200)}`);
 }
 
-/** Joins a client's stream, which waits to be upgraded, to another node. False when that does not have the session. */
+/** Connects the stream of a client, which waits for its upgrade, to another node. False when that node does not own the session. */
 export function forwardUpgrade(handover: Handover, stream: Duplex, head: Buffer): Promise<boolean> {
   const headers = { ...headersFor(handover), connection: 'Upgrade', upgrade: 'websocket' };
   const outgoing = open(handover, headers);
@@ -143,7 +143,7 @@ export function isFit(node: NodePlace, basePath: string): Promise<boolean> {
   });
 }
 
-/** What comes out of either goes into the other, until one of them ends. */
+/** Copies data in both directions until one stream ends. */
 function join(one: Duplex, other: Duplex): void {
   for (const [from, to] of [
     [one, other],
@@ -161,10 +161,10 @@ function open(
 ): ClientRequest {
   const { pathname, search, protocol } = new URL(request.url);
   const to = new URL(pathname + search, node.address);
-  // Addresses in the answer are written as the client knows them.
+  // URLs in the response have the scheme that the client used.
   if (protocol === 'https:') headers['x-forwarded-proto'] = 'https';
   const ask = to.protocol === 'https:' ? overHttps : overHttp;
-  // A connection of its own: one that was kept could be closed just when it is used, and the outcome would be unknown.
+  // A new connection: a kept one could close at the moment of its use, and the outcome would be unknown.
   const outgoing = ask(to, { method: request.method, headers, agent: false, signal });
   const late = setTimeout(
     () => outgoing.destroy(Object.assign(new Error('The node does not answer.'), { code: LATE })),
@@ -175,7 +175,7 @@ function open(
   return outgoing;
 }
 
-/** The failure of a request: nothing of it arrived, or that is unknown. */
+/** The error of a failed request: `Unreached` when it did not arrive, otherwise the error itself. */
 function faultOf(error: NodeJS.ErrnoException): Error {
   const isUnreached = error.syscall === 'connect' || error.syscall === 'getaddrinfo' || error.code === LATE;
   return isUnreached ? new Unreached(error) : error;
@@ -198,7 +198,7 @@ function headersOf(response: IncomingMessage): Record<string, string> {
   return headers;
 }
 
-/** The head of an answer, as it came. */
+/** The status line and the headers of a response, unchanged. */
 function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
   const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
   for (let index = 0; index < rawHeaders.length; index += 2) {

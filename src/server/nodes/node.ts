@@ -29,20 +29,20 @@ import { Peers } from './peers.ts';
 
 /** How this process takes part in a group that shares a store. */
 export interface NodeOptions {
-  /** Where the others reach it: `http://host:port`. */
+  /** The address at which the other nodes reach this one: `http://host:port`. */
   address: string;
-  /** How long the others wait for it when it says nothing; 5 seconds unless given. */
+  /** How long the other nodes wait for a node that does not renew its lease, in milliseconds; 5 seconds unless given. */
   leaseMs?: number;
-  /** How long it may take to end: answers that it is giving come to their end within it, or are interrupted; 20 seconds unless given. */
+  /** How long this node may take to shut down, in milliseconds: answers in progress end within this time, or are interrupted; 20 seconds unless given. */
   drainMs?: number;
 }
 
-/** What a node is made of. */
+/** What a node needs from around it. */
 export interface NodeContext extends NodeOptions {
   directory: NodeDirectory;
   clock: Clock;
   logger: Logger;
-  /** The owners of sessions here, as they believe. */
+  /** The keys of the sessions that this process believes to own. */
   owned: () => readonly OwnedKey[];
   /** Another node owns a session that was owned here. */
   onLost: (key: OwnedKey) => void;
@@ -54,39 +54,39 @@ export interface NodeContext extends NodeOptions {
   onUnfit: (away: readonly NodeEngine[]) => void;
 }
 
-/** A request, as it can be handed on. */
+/** A request that can be forwarded to another node. */
 export interface ForwardableRequest {
   request: Request;
-  /** What was read of it. */
+  /** The body, as far as it was read; null when there is none. */
   body: () => string | null;
   /** Whether the request may be repeated when its outcome is unknown. */
   isRepeatable: () => boolean;
-  /** Another node answers it. */
+  /** Called when another node answers the request. */
   handedOn: () => void;
 }
 
-/** Hands a request on; null when the session is not there. The caller of the result calls `end` when the response is over. */
+/** Forwards a request; null when the other node does not own the session. The caller of the result calls `end` when the response is over. */
 type Forwarding<T> = (handover: Handover, end: () => void) => Promise<T | null>;
 
-/** Renewals within a lease: one that is late, or lost, harms nothing. */
+/** How often a lease is renewed within its time: one late or lost renewal does no harm. */
 const RENEWALS = 5;
 /** The part of a lease within which a node is sure that it has not ended: the clock of the store may be a little faster. */
 const SURE = 0.9;
-/** So far clocks may differ: it is what a card has more or less of its time. */
+/** How far the clock of this machine may differ from that of the store. An approval request may expire that much earlier or later. */
 const CLOCK_MS = 1000;
 /** The attempt to connect to a peer whose failure is logged: at the first one the peer may not listen yet. */
 const LOGGED_ATTEMPT = 2;
-/** How long a node that ends waits for the store. */
+/** How long a node that shuts down waits for the store. */
 const LEAVE_MS = 2000;
-/** Between two looks for the owner of a session. */
+/** The time between two attempts to find the owner of a session. */
 const LOOK_MS = 200;
-/** Beyond a lease, how long an owner is looked for: the look that finds the lease ended, and the one that takes over. */
+/** How long the search for an owner continues after a lease has ended: one attempt finds that the lease has ended, and the next takes the session over. */
 const SLACK_MS = 2000;
 
 /**
- * This process among those that share its store. A session is owned by one of them, which answers everything about it; a request
- * that comes to another is handed on to the owner. A node says that it lives by renewing its lease; the sessions of one that does not are
- * taken over by the node that gets the next request for them.
+ * One process of several that share a store. Each session is owned by one of them, which answers all requests for it; the others forward requests to the
+ * owner. A node renews its lease to show that it lives. When a lease ends, the node that gets the next request for a session of the dead node becomes its
+ * owner.
  */
 export class ClusterNode implements Lease {
   readonly areAlone = false;
@@ -101,15 +101,15 @@ export class ClusterNode implements Lease {
   #isClosed = false;
   /** The other nodes that live, as far as this one knows. */
   #others: readonly NodePlace[] = [];
-  /** How many sessions were given to others. */
+  /** How many sessions were passed to other nodes: chooses the next of them. */
   #given = 0;
-  /** What is added to the clock of this machine. */
+  /** How many milliseconds the clock of this machine is behind that of the store. */
   #behindMs = 0;
   #joined: Promise<unknown> | null = null;
   #renewing: Promise<void> = Promise.resolve();
-  /** Renewals that are on their way. */
+  /** The number of renewals that have not been answered yet. */
   #renewals = 0;
-  /** Until then, by its own clock, no other node takes over the sessions that it owns. */
+  /** Until this time, by the clock of this process, no other node takes over its sessions. */
   #sureUntil = Number.NEGATIVE_INFINITY;
   readonly #onSure = new Set<() => void>();
 
@@ -165,7 +165,7 @@ export class ClusterNode implements Lease {
   }
 
   /**
-   * The store confirms the owner first; then the lease has to hold by this node's own clock. A process that was frozen in between finds its lease
+   * See `Owners`. The store confirms the owner first; then the lease must hold by this node's own clock. A process that was frozen in between finds its lease
    * ended, and waits for the next renewal, which shows which sessions it has lost.
    */
   async startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T> {
@@ -189,7 +189,7 @@ export class ClusterNode implements Lease {
     }
   }
 
-  /** Resolves when the lease is renewed, after a moment when it holds, or when the signal comes. */
+  /** Resolves when the lease is renewed, after a moment if the lease holds, or when the signal aborts. */
   #sureOrLater(signal: AbortSignal): Promise<void> {
     return new Promise<void>((resolve) => {
       const end = () => {
@@ -204,14 +204,14 @@ export class ClusterNode implements Lease {
     });
   }
 
-  /** Milliseconds since 1970, as all nodes tell them. */
+  /** Milliseconds since 1970, by the clock on which all nodes agree. */
   now(): number {
     return this.#context.clock.now() + this.#behindMs;
   }
 
   /**
-   * Makes this node the owner of a session, or another when this one leaves. Null when there is none such; throws `Elsewhere` when
-   * another node that lives owns it.
+   * Makes this node the owner of a session, or another node when this one shuts down. Null when the session does not exist; throws `Elsewhere` when another
+   * living node owns it.
    */
   async take(key: SessionKey): Promise<OwnedKey | null> {
     const { directory, logger } = this.#context;
@@ -237,12 +237,12 @@ export class ClusterNode implements Lease {
     throw new Elsewhere(refuge);
   }
 
-  /** Takes no session from now on: a request for a session without an owner goes to another node. */
+  /** Becomes the owner of no further session: a request for a session without an owner goes to another node. */
   leave(): void {
     this.#isLeaving = true;
   }
 
-  /** The node that a request came to, and this one, which answers it. */
+  /** The node that got the request from the client, and this node, which answers it. */
   placesOf({ headers }: Request): NonNullable<SessionInfo['nodes']> {
     const owns = this.place.address;
     return { serves: headers.get(FORWARDED) ?? owns, owns };
@@ -252,7 +252,7 @@ export class ClusterNode implements Lease {
   async release(key: OwnedKey): Promise<void> {
     if (this.#isClosed) return;
     await this.#context.directory.release(key).catch((error: unknown) => {
-      // It is taken over when the next one asks for it: by this node, or by another after the lease.
+      // The next request for the session takes it over: at this node, or at another one after the lease has ended.
       this.#context.logger.warn(
         'a session was not released: another node gets it when the lease of this one ends',
         { session: key.id, error: String(error) },
@@ -260,7 +260,7 @@ export class ClusterNode implements Lease {
     });
   }
 
-  /** Lives from now on, until it is closed. */
+  /** Registers this node and keeps its lease until `close`. */
   join(): Promise<unknown> {
     this.#joined ??= this.#renew().catch((error: unknown) => {
       this.#joined = null;
@@ -269,7 +269,7 @@ export class ClusterNode implements Lease {
     return this.#joined;
   }
 
-  /** Answers a request here, or lets the node answer it that owns its session. */
+  /** Answers a request here, or forwards it to the node that owns the session. */
   answer(asked: ForwardableRequest, here: () => Promise<Reply>): Promise<Reply> {
     return this.route(asked, here, async (handover, end) => {
       const answered = await forward(handover, asked.body());
@@ -282,7 +282,7 @@ export class ClusterNode implements Lease {
     });
   }
 
-  /** Opens a socket here, or joins its stream to the node that owns the session; then there is nothing to open. */
+  /** Opens a socket here, or connects its stream to the node that owns the session; then the result is null. */
   async admit<T>(request: Request, here: () => Promise<T>, stream: Duplex, head: Buffer): Promise<T | null> {
     const asked = { request, body: () => null, isRepeatable: () => true, handedOn: () => undefined };
     const admitted = await this.route<{ session: T | null }>(
@@ -305,14 +305,14 @@ export class ClusterNode implements Lease {
     this.#peers.close();
     this.#fitness.close();
     const { directory, clock, logger } = this.#context;
-    // One that is on its way would bring the node back to life.
+    // A renewal without an answer could register the node again.
     const left = this.#renewing.then(() => (this.#joined ? directory.leave(this.place.name) : undefined));
     const hasLeft = await settlesWithin(left, LEAVE_MS, clock).catch(() => false);
     if (!hasLeft)
       logger.warn('this node ends without the store: others take its sessions over when its lease has ended');
   }
 
-  /** Another node, one after the other, for a session without an owner. */
+  /** The next of the other nodes, in turn, for a session without an owner. */
   #heir(): NodePlace {
     const living = this.#others.filter((node) => !this.#peers.isDead(node));
     const heir = living[this.#given++ % living.length];
@@ -320,7 +320,7 @@ export class ClusterNode implements Lease {
     return heir;
   }
 
-  /** Looks for the owner until it is found, or for longer than a dead one is waited for. */
+  /** Tries until the owner answers, at most a little longer than a lease. */
   async route<T>(asked: ForwardableRequest, here: () => Promise<T>, there: Forwarding<T>): Promise<T> {
     const { clock } = this.#context;
     const until = clock.elapsed() + this.leaseMs + SLACK_MS;
@@ -344,7 +344,7 @@ export class ClusterNode implements Lease {
     }
   }
 
-  /** Asks another node; null when that does not have the session, or is not there. */
+  /** Forwards to another node; null when that node does not own the session, or cannot be reached. */
   async #ask<T>(asked: ForwardableRequest, node: NodePlace, there: Forwarding<T>): Promise<T | null> {
     const ending = new AbortController();
     // Stop waiting for the answer when the other node dies.
@@ -368,13 +368,13 @@ export class ClusterNode implements Lease {
         node: node.name,
         error: String(error),
       });
-      // It may have been done: only its client knows whether to ask again for what must not be done twice.
+      // The other node may have done it. Only the client can decide whether to repeat a request that must not be done twice.
       if (asked.isRepeatable()) return null;
       throw new NotHere();
     }
   }
 
-  /** Renews the lease, again and again; what was lost while that was not possible is given up. */
+  /** Renews the lease until the node closes. Sessions that were lost meanwhile are given up. */
   async #renew(): Promise<void> {
     const { directory, clock, logger } = this.#context;
     this.#cancelRenewal();
@@ -408,7 +408,7 @@ export class ClusterNode implements Lease {
     for (const node of others) if (this.#peers.isToBeMet(node)) this.#meet(node);
   }
 
-  /** Nodes tell the same time: that of the store, where the clock of this machine differs by more than a question takes. */
+  /** Uses the clock of the store when that of this machine differs by more than `CLOCK_MS`. */
   #compareClocks(now: number): void {
     const { clock, logger } = this.#context;
     const behindMs = Math.round(now - clock.now());
@@ -419,7 +419,7 @@ export class ClusterNode implements Lease {
     this.#behindMs = isOff ? behindMs : 0;
   }
 
-  /** Finds out whether another node can be reached, with every renewal until it was: then it can be known to be dead before its lease ends. */
+  /** Connects to another node, at every renewal until it succeeds once: only a node that was reached before can be known to be dead before its lease ends. */
   #meet(node: NodePlace): void {
     reach(node).then(
       () => this.#peers.reached(node),

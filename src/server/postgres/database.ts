@@ -9,20 +9,20 @@ export interface PostgresOptions {
   schema?: string;
   /** How many connections at most; 10 unless given. */
   connections?: number;
-  /** How long a write or a read goes on trying while the database is away; 10 seconds unless given. */
+  /** How long a write or a read is repeated while the database is unreachable, in milliseconds; 10 seconds unless given. */
   retryForMs?: number;
   /** TLS, as `pg` takes it. */
   ssl?: PoolConfig['ssl'];
-  /** The clock of what is stored; that of the database unless given. */
+  /** The clock for stored times; that of the database unless given. */
   now?: () => number;
   /** Called for connections that broke while they were idle. */
   onWarning?: (message: string) => void;
 }
 
-/** What a statement may be given. */
+/** A parameter of a statement. */
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | null)[];
 
-/** Longer than anything of ours takes: a server that answers nothing is frozen, and the statement is sent again. */
+/** No statement of ours takes this long: a server without an answer is frozen, and the statement is sent again. */
 const ANSWER_MS = 10_000;
 const CONNECT_MS = 5000;
 const MIN_WAIT_MS = 10;
@@ -50,7 +50,7 @@ export class Database {
       application_name: 'duologue',
       keepAlive: true,
       ...(options.ssl !== undefined && { ssl: options.ssl }),
-      // Times and fences are counted in numbers that JavaScript has.
+      // Times and fences are returned as numbers of JavaScript.
       types: {
         getTypeParser: ((oid: number, format?: 'text') =>
           oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
@@ -84,7 +84,7 @@ export class Database {
     }
   }
 
-  /** Does something on a connection of its own. */
+  /** Runs work on a connection of its own. */
   async connected<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     try {
@@ -109,7 +109,7 @@ const PASSING = new Set([
 const UNAVAILABLE = /^(53|57|58|28)|^42501$/;
 const BROKEN = /terminated|timeout|ended by|closed the connection|not queryable/i;
 
-/** Whether the same statement may succeed in a moment: the database, or the way to it, is away. */
+/** Whether the same statement may succeed in a moment: the database, or the network to it, is unavailable. */
 function isPassing(error: unknown): boolean {
   const code = codeOf(error);
   if (code === null) return error instanceof Error && BROKEN.test(error.message);
@@ -127,7 +127,7 @@ export function codeOf(error: unknown): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-/** What is wrong with a database that cannot be used, in words that say what to do. The password is in none of them. */
+/** The text about a database that cannot be used: the cause, and what to do. It never contains the password. */
 export function describeFault(error: unknown, url: string): string {
   const where = placeOf(url);
   switch (codeOf(error)) {

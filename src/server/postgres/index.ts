@@ -1,7 +1,7 @@
 /**
- * Everything of a conversation in one schema of PostgreSQL, for servers that outgrow one process: several may use it at once. `tables.ts` is what is stored,
- * `functions.ts` has a function of the database for each write, and `store.ts` calls them (through `schema-calls.ts`), as `node-directory.ts` does for nodes; `database.ts` has the connections, and sends again what was lost.
- * A change of tables or functions is a new step in `schema.ts`. State lives in the database alone.
+ * A store in one schema of PostgreSQL, for servers that outgrow one process: several may use it at once. `tables.ts` declares the tables, `functions.ts` has
+ * a function of the database for each write, and `store.ts` calls them (through `schema-calls.ts`), as `node-directory.ts` does for nodes. `database.ts` owns
+ * the connections, and repeats statements whose answer was lost. A change of tables or functions is a new step in `schema.ts`. All state is in the database.
  */
 import { randomUUID } from 'node:crypto';
 import { type SharedStore, StoreError } from '../store/store.ts';
@@ -63,7 +63,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
   }
 }
 
-/** Removes sessions in which nothing was said, and that were not used for a day: a node that died left them. */
+/** Removes sessions without messages that were not used for a day: a node that died left them. */
 function removeUnsaid(schema: string): string {
   return `with unsaid as (
       delete from ${schema}.sessions s

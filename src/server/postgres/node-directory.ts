@@ -3,7 +3,7 @@ import type { Acquired, NodeDirectory, SessionKey } from '../store/store.ts';
 import type { SchemaCalls } from './schema-calls.ts';
 import { nameIn } from './values.ts';
 
-/** Which nodes live, and which owns a session. */
+/** The directory of nodes in the database: which nodes live, and which of them owns a session. */
 export function nodeDirectory(calls: SchemaCalls): NodeDirectory {
   return {
     renew: ({ name, address }, leaseMs) => calls.value(null, 'renew_node', [name, address, leaseMs]),

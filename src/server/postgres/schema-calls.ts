@@ -3,7 +3,7 @@ import { type SessionKey, StaleFence, StateConflict, StoreError, StoreUnavailabl
 import { codeOf, type Database, describeFault, isUnavailable, type Value } from './database.ts';
 import { statementsIn } from './statements.ts';
 
-/** Calls statements and functions of one schema; what goes wrong is an error of the store. */
+/** Calls statements and functions of one schema. Errors of the database become errors of the store. */
 export class SchemaCalls {
   readonly #db: Database;
   readonly #schema: string;
@@ -32,7 +32,7 @@ export class SchemaCalls {
     await this.run(key, name, values);
   }
 
-  /** What a function returns; with no key, one that is about no session. */
+  /** The value that a function returns. `key`: the session that errors name; null for a function that is about no session. */
   async value<T>(key: SessionKey | null, name: string, values: Value[]): Promise<T> {
     return ((await this.run<{ value: T }>(key, name, values)).rows[0] as { value: T }).value;
   }

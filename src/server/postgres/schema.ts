@@ -12,8 +12,8 @@ export const migrations: readonly string[] = [
 ];
 
 /**
- * Brings the schema to the newest version, all in one transaction; refuses one from the future. Two nodes may do it at once: the
- * second waits for the first, and finds it done.
+ * Migrates the schema to the newest version, in one transaction; throws for a schema of a newer Duologue. Two nodes may do it at once: the second waits for
+ * the first, and finds nothing left to do.
  */
 export async function migrate(
   client: ClientBase,
@@ -60,7 +60,7 @@ async function versionOf(client: ClientBase, schema: string): Promise<number> {
   return version.rows[0]?.number ?? 0;
 }
 
-/** A name as SQL takes it whatever it contains. */
+/** A name as a quoted identifier of SQL. */
 export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -164,7 +164,7 @@ export class PostgresStore implements SharedStore {
 
   async deleteSession(key: SessionKey): Promise<boolean> {
     const { rows, again } = await this.#calls.run<{ value: boolean }>(key, 'delete_session', [nameIn(key)]);
-    // Gone when it is asked again: then it was this that removed it.
+    // When the statement is repeated and the session is gone, the first attempt removed it.
     return again || rows[0]?.value === true;
   }
 
@@ -313,7 +313,7 @@ export class PostgresStore implements SharedStore {
   }
 
   async putFile(key: OwnedKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void> {
-    // A copy: it may be sent again, and what the caller does to its own meanwhile changes nothing.
+    // A copy, since the statement may be sent again after the caller has changed its bytes.
     const bytes = Buffer.from(file.bytes);
     await this.#calls.call(key, 'put_file', [
       nameIn(key),
@@ -336,7 +336,7 @@ export class PostgresStore implements SharedStore {
     return this.#db.close();
   }
 
-  /** What the functions for owners begin with. */
+  /** The first parameters of every function that only the owner may call. */
   #owned(key: OwnedKey): [name: string, fence: number, at: number | null] {
     return [nameIn(key), key.fence, this.#now()];
   }

@@ -1,6 +1,6 @@
 /**
- * What is stored. JSON is kept as text: a text takes every character that JSON escapes, and `jsonb` does not. What names a session, a
- * user or an app in an index is a digest (`name`, `owner`, `scope`), because an index takes no long texts.
+ * The tables. JSON is stored as text, because `jsonb` does not accept every character that JSON escapes. Indexes have a digest of the session, the user or
+ * the app (`name`, `owner`, `scope`), because they accept no long texts.
  */
 export const TABLES = `
 create sequence {schema}.fences;

@@ -14,27 +14,27 @@ import {
 import type { AcceptedRequest, AuditEntry, CallRecord, SessionKey } from '../store/store.ts';
 import type { Value } from './database.ts';
 
-/** A session in the indexes of the database. */
+/** The digest of a session, for indexes. */
 export function nameIn({ app, user, id }: SessionKey): string {
   return digest([app, user, id]);
 }
 
-/** A user of an app: whose sessions are listed together, and share the state of the user. */
+/** The digest of a user of an app, whose sessions are listed together and share the state of the user. */
 export function ownerIn({ app, user }: Pick<SessionKey, 'app' | 'user'>): string {
   return digest([app, user]);
 }
 
-/** An app, whose sessions share its state. */
+/** The digest of an app, whose sessions share its state. */
 export function appIn({ app }: Pick<SessionKey, 'app'>): string {
   return digest([app]);
 }
 
-/** JSON keeps the parts apart whatever they contain. */
+/** JSON separates the parts, whatever they contain. */
 function digest(parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }
 
-/** A change of state as the database takes it: shared scopes in the order in which they are locked, scopes, keys, values. */
+/** A change of state as parameters: the shared scopes in the order in which they are locked, then scopes, keys and values. */
 export function deltaIn(key: SessionKey, delta: Record<string, unknown>): [Value, Value, Value, Value] {
   const scopes: string[] = [];
   const keys: string[] = [];
@@ -48,7 +48,7 @@ export function deltaIn(key: SessionKey, delta: Record<string, unknown>): [Value
   return [shared, scopes, keys, values];
 }
 
-/** The values that a change was made from, in the order of its keys. */
+/** The values on which a change is based, in the order of its keys. */
 export function seenIn(
   key: SessionKey,
   delta: Record<string, unknown>,
@@ -58,13 +58,13 @@ export function seenIn(
   return scopedKeys(key, delta).map(([name]) => (Object.hasOwn(seen, name) ? stateText(seen[name]) : null));
 }
 
-/** A value as JSON; null for what JSON has no word for, which is a key that is not there. */
+/** A value as JSON; null for a value that JSON cannot express, which counts as a missing key. */
 function stateText(value: unknown): string | null {
   const isWordless = value === undefined || typeof value === 'function' || typeof value === 'symbol';
   return isWordless ? null : toJson(value, 'The state');
 }
 
-/** The keys of a change: as it names them, whose they are, and what they are called there. Temporary ones have no owner. */
+/** The keys of a change: the full name, the scope, and the name within the scope. Temporary keys have no scope. */
 function scopedKeys(
   key: SessionKey,
   delta: Record<string, unknown>,
@@ -109,7 +109,7 @@ export function listOf<T>(joined: string | null): T[] {
   return fromJson<T[]>(`[${joined ?? ''}]`);
 }
 
-/** A request that is taken with a write: its name, its message, how many parts that had. */
+/** The parameters of a request that is accepted with a write: its id, its message, and how many parts that message had. */
 export function acceptedIn(accepted: AcceptedRequest | undefined): [Value, Value, Value] {
   if (!accepted) return [null, null, null];
   return [toText(accepted.requestId), orNull(accepted.messageId, toText), accepted.parts];

@@ -1,7 +1,7 @@
 /**
- * What several nodes share beside their store, in a Redis or Valkey: the logs of sessions, each a stream that outlives its owner, and the counts of what each user asks for.
- * `scripts.ts` is what Redis does in one piece, `redis-hub.ts` calls it, and `redis-connection.ts` is the way there, which may be cut at any time. No state is kept only here:
- * a Redis that is lost costs those who were reading a new beginning, and no message.
+ * The data that several nodes share besides their store, in a Redis or Valkey: the logs of sessions, each a stream that outlives its owner, and the counters
+ * of each user. `scripts.ts` has the scripts that Redis runs atomically, `redis-hub.ts` calls them, and `redis-connection.ts` owns the connection, which may
+ * break at any time. No state is kept only here: when Redis is lost, readers get a `data-reset`, and no message is lost.
  */
 import { randomUUID } from 'node:crypto';
 import type { Hub } from '../log/hub.ts';
@@ -12,8 +12,8 @@ import { aliveKey, RedisHub } from './redis-hub.ts';
 export type { RedisOptions };
 
 /**
- * A node that says nothing for so long has no connections any more; it says something every second. Short, since the clients of a node that
- * died come back at once, and count twice until then: above the limit of their user they are refused.
+ * A node without a sign of life for this long counts as having no connections; it sends one every second. The time is short, because the clients of a dead
+ * node reconnect at once and count twice until then: above the limit of their user they are refused.
  */
 const ALIVE_MS = 3000;
 
@@ -40,10 +40,10 @@ export async function openRedisHub(options: RedisOptions): Promise<Hub> {
   }
 }
 
-/** Says what would go wrong only later. */
+/** Throws for settings that would fail only later. */
 async function check(connection: RedisConnection, url: string): Promise<void> {
   const info = String(await connection.run(['INFO']));
-  // Valkey, too, names the version of Redis that it is like.
+  // Valkey reports the version of Redis that it is compatible with.
   const [, major, minor] = /^redis_version:(\d+)\.(\d+)/m.exec(info) ?? [];
   if (Number(major) < 6 || (Number(major) === 6 && Number(minor) < 2))
     throw new StoreError(tooOld(placeOf(url)));
@@ -60,7 +60,7 @@ async function check(connection: RedisConnection, url: string): Promise<void> {
   }
 }
 
-/** Does everything once, so that what Redis lacks is known at the start. */
+/** Runs every command once, so that a missing feature of Redis is found at the start. */
 async function tryOut(hub: Hub): Promise<void> {
   const key = { app: '', user: '', id: randomUUID(), fence: 1 };
   await hub.take(key, 'try');

@@ -5,7 +5,7 @@ import type { Script } from './scripts.ts';
 export interface RedisOptions {
   /** `redis://user:password@host:port/database`, or `rediss://` for TLS, as the package `redis` takes it. */
   url: string;
-  /** What all keys begin with; `duologue` unless given. Several groups of servers may share a Redis with one each. */
+  /** The prefix of all keys; `duologue` unless given. Groups of servers with different prefixes may share a Redis. */
   prefix?: string;
   /** Called when Redis becomes unreachable, and when it is back. */
   onWarning?: (message: string) => void;
@@ -16,25 +16,22 @@ type Client = Awaited<ReturnType<typeof newClient>>;
 const CONNECT_MS = 2000;
 const MIN_WAIT_MS = 25;
 const MAX_WAIT_MS = 500;
-/** Between two signs of life. */
+/** The time between two signs of life. */
 const BEAT_MS = 1000;
-/** A Redis that does not answer a sign of life within this is frozen, or the way to it is cut: a new connection is made. */
+/** When Redis does not answer a sign of life within this time, it is frozen or unreachable, and a new connection is made. */
 const ANSWER_MS = 2000;
 
-/**
- * The connection to a Redis. While there is none every command is refused at once, and none that fails can end the process; it comes back
- * by itself.
- */
+/** The connection to a Redis, which reconnects by itself. Without a connection every command is refused at once. A failed command never ends the process. */
 export class RedisConnection {
   readonly #options: RedisOptions;
   readonly #onBack = new Set<() => void>();
-  /** What is sent each second. */
+  /** The command that is sent as a sign of life every second. */
   readonly #beat: readonly string[];
   #client: Client | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isBeating = false;
   #isAway = false;
-  /** What Redis answered to the last sign of life when it did not take it: its memory is full, or it only reads. */
+  /** The error with which Redis refused the last sign of life: its memory is full, or it is read-only. Null when it accepted it. */
   #refusal: string | null = null;
   #isClosed = false;
 
@@ -43,7 +40,7 @@ export class RedisConnection {
     this.#beat = beat;
   }
 
-  /** Connects, or says why it cannot. `beat`: the command that is sent each second. */
+  /** Connects; throws an error with the reason when it cannot. `beat`: the command that is sent every second. */
   static async open(options: RedisOptions, beat: readonly string[]): Promise<RedisConnection> {
     const connection = new RedisConnection(options, beat);
     // A failure of the first connection is thrown at once, because waiting does not repair it.
@@ -153,7 +150,7 @@ export class RedisConnection {
     this.#refusal = words;
   }
 
-  /** Gives up a connection that nothing comes back over, and everything that waits for it. */
+  /** Replaces a connection without answers; the commands that wait for it fail. */
   #replace(client: Client): void {
     if (this.#client !== client) return;
     this.#away(new Error('It does not answer.'));
@@ -163,7 +160,7 @@ export class RedisConnection {
   }
 }
 
-/** Connects, sends a command, and goes. */
+/** Connects, sends one command, and disconnects. */
 async function tryOnce(url: string, command: readonly string[]): Promise<void> {
   const client = await newClient(url, (_, cause) => cause);
   client.on('error', () => undefined);
@@ -186,7 +183,7 @@ async function newClient(url: string, reconnectStrategy: (retries: number, cause
   });
 }
 
-/** What is wrong with a Redis that cannot be used, in words that say what to do. The password is in none of them. */
+/** The text about a Redis that cannot be used: the cause, and what to do. It never contains the password. */
 export function describeFault(error: unknown, url: string): string {
   const where = placeOf(url);
   const message = error instanceof Error ? error.message : String(error);

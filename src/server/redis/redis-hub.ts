@@ -5,26 +5,26 @@ import { type OwnedKey, type SessionKey, StaleFence } from '../store/store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { APPEND, CONNECTIONS, SPEND, TAKE } from './scripts.ts';
 
-/** A log is kept so long after something was added to it. */
+/** How long a log is kept after its last chunk. */
 const KEEP_MS = 5 * 60_000;
 const KEEP_COUNTS_MS = 24 * 60 * 60_000;
 
-/** What `APPEND` says of each log. */
+/** The results of `APPEND` for each log. */
 const ADDED: Record<number, Added> = { 1: 'kept', '-1': 'refused', '-2': 'gone' };
 
-/** Where the keys of a group of servers are. */
+/** The parts of the keys of a group of servers. */
 export interface Keys {
   prefix: string;
-  /** This process, among those that count connections. */
+  /** The name of this process, for counting connections. */
   node: string;
 }
 
-/** The key that is there while a node lives. */
+/** The key that exists while a node lives. */
 export function aliveKey({ prefix, node }: Keys): string {
   return `${prefix}:node:${node}`;
 }
 
-/** What the nodes of a group share in a Redis: each log is a stream, with an entry for each window. */
+/** The hub of a group of nodes in Redis: each log is a stream, with an entry for each window. */
 export class RedisHub implements Hub {
   readonly #connection: RedisConnection;
   readonly #keys: Keys;
@@ -41,7 +41,7 @@ export class RedisHub implements Hub {
     const entries = found as [id: string, fields: [epoch: string, text: string]][];
     const windows = entries.flatMap(([id, [, text]]): LogWindow[] => {
       const [fence, last] = id.split('-').map(Number);
-      // What only keeps earlier owners out says nothing.
+      // An entry that only keeps earlier owners out has no chunks.
       return text === '' || fence === undefined || last === undefined ? [] : [{ fence, last, text }];
     });
     return { epoch: entries.at(-1)?.[1][0] ?? epoch, windows };
@@ -89,7 +89,7 @@ export class RedisHub implements Hub {
   }
 
   async close(): Promise<void> {
-    // Its connections count no more.
+    // The connections of this node no longer count.
     await this.#connection.run(['DEL', aliveKey(this.#keys)]).catch(() => undefined);
     this.#connection.close();
   }
@@ -99,7 +99,7 @@ export class RedisHub implements Hub {
   }
 }
 
-/** Users and sessions are called whatever they like. */
+/** Names of users and sessions may contain any character, so keys have a hash. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What Redis does in one piece. */
+/** A script that Redis runs atomically. */
 export interface Script {
   text: string;
   sha: string;
