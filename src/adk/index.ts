@@ -1,8 +1,7 @@
 /**
- * What the agent does: tools and the gate before them, histories that models accept, and ADK's events as chunks. What the
- * server needs beyond this entry is in `for-server.ts`. State belongs to one run (`RunView`) or to one message of it
- * (`MessageChunks`), or lasts as long as one call (`callbacks.ts`, `run.ts`, by weak reference); the gate keeps none, because the
- * server writes down a call that waits.
+ * The agent: tools and the gate before them, histories that models accept, and ADK's events as chunks. What the server needs beyond this entry is in
+ * `for-server.ts`. State belongs to one run (`RunView`) or to one message of it (`MessageChunks`), or lasts as long as one call (`callbacks.ts`, `run.ts`, by
+ * weak reference). The gate keeps none, because the server stores a call that waits.
  */
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
 export { type ClientTool, DuologueTool, defineTool, type ServerTool, type ToolContext } from './tools.ts';

@@ -21,7 +21,12 @@ export interface FromAiSdkOptions {
   secrets?: readonly string[];
 }
 
-/** Wraps a language model of an AI SDK provider (`ai` 6 or 7) for ADK agents, in live runs too. */
+/**
+ * Wraps a language model of an AI SDK provider (`ai` 6 or 7) for ADK agents, in live runs too.
+ *
+ * @example
+ * const agent = new LlmAgent({ name: 'assistant', model: fromAiSdk(anthropic('claude-sonnet-4-5')) });
+ */
 export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): BaseLlm {
   if (model.specificationVersion !== 'v3' && model.specificationVersion !== 'v4') {
     throw new Error(

@@ -39,7 +39,14 @@ const KEYS = [GEMINI_KEYS[0], ...Object.values(PROVIDERS).flatMap(({ key }) => k
 
 const HOW_TO_CHANGE = `Set DUOLOGUE_MODEL to ${NAMES.slice(0, -1).join(', ')} or ${NAMES.at(-1)}; a live model of its own may follow a comma. Or set one of ${KEYS.join(', ')}.`;
 
-/** Chooses a model from the environment: the one named in `DUOLOGUE_MODEL`, one there is a key for, or the embedded one. */
+/**
+ * Chooses a model from the environment: the one named in `DUOLOGUE_MODEL`, one there is a key for, or the embedded one. Rejects with a text that says which
+ * variable or package is missing.
+ *
+ * @example
+ * const { model } = await chooseModel(process.env);
+ * const agent = new LlmAgent({ name: 'assistant', model });
+ */
 export async function chooseModel(env: Environment, options: ChooseOptions = {}): Promise<ChosenModel> {
   const { names, why } = namesFrom(env);
   const [turnName, liveName] = names;

@@ -63,7 +63,14 @@ const CLOSE_MS = 2000;
 /** A key with fewer characters is warned about. */
 const SAFE_KEY_LENGTH = 16;
 
-/** Creates a server for an agent. */
+/**
+ * Creates a server for an agent. It listens on no port: pass it to `serve`, to the adapter of a framework, or call its `fetch`. Throws an error that names the
+ * option when an option is unknown or has a wrong value. The caller calls `close()` at the end.
+ *
+ * @example
+ * const duologue = createDuologue({ agent, store: await openSqliteStore('data'), authenticate: (request) => userOf(request) });
+ * await serve(duologue, { port: 3000 });
+ */
 export function createDuologue(options: DuologueOptions): Duologue {
   checkOptions(options);
   const budget = new ByteBudget({ ...defaultBudget(), ...options.budget });

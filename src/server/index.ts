@@ -1,8 +1,8 @@
 /**
- * Who is talking: sessions, approvals, HTTP and sockets around one agent. `createDuologue` is the only way in, and puts everything
- * together. The session registry (`registry/`) owns the sessions of this process; the state of each is changed by the machine in `conversation/` alone. What outlives the process is
- * in a store (`store/` is the contract; `sqlite/` and `postgres/` keep it). What several processes share beside the store is in a
- * hub (`hub.ts`; `redis/` is one). Adapters (`adapters/`) translate and keep nothing.
+ * The server: sessions, approvals, HTTP and sockets around one agent. `createDuologue` is the only entry, and connects everything. The session registry
+ * (`registry/`) owns the sessions of this process; only the state in `conversation/` changes a session. Data that outlives the process is in a store
+ * (`store/` has the contract; `sqlite/` and `postgres/` implement it). Data that several processes share besides the store is in a hub (`log/hub.ts`;
+ * `redis/` implements it). Adapters (`adapters/`) translate, and keep no state.
  */
 
 export type { RateLimit } from './access/limits.ts';

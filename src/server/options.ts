@@ -56,7 +56,7 @@ export interface DuologueOptions {
   store?: Store;
   /** For one of several processes that share the store: any request may come to any of them. The store must be one that can be shared. */
   node?: NodeOptions;
-  /** What such processes share beside the store: with it a response continues when its process dies, and limits hold for all of them together. */
+  /** The hub that such processes share besides the store: with it a response continues when its process dies, and limits hold for all of them together. */
   hub?: Hub;
   /** Plugins for ADK's runner, after those of the `App`. */
   plugins?: BasePlugin[];
@@ -88,11 +88,11 @@ export interface DuologueOptions {
    * open connection; without it a connection lasts as long as its socket.
    */
   stillSignedIn?: StillSignedIn;
-  /** Requests of a user that start work of the agent; false for no limit, of reads and new sessions neither. */
+  /** Limits the requests of a user that start work of the agent; false for no limit, also on reads and new sessions. */
   rateLimit?: RateLimit | false;
-  /** Requests of a user that read, rename or remove, and handshakes; false for no limit. */
+  /** Limits the requests of a user that read, rename or remove, and handshakes; false for no limit. */
   readLimit?: RateLimit | false;
-  /** Sessions that a user may create; false for no limit. */
+  /** Limits how many sessions a user may create; false for no limit. */
   newSessions?: RateLimit | false;
   /** The names of the tools that ask for approval, whatever their definitions say. */
   toolsRequiringApproval?: ApprovalOverride;

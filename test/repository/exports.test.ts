@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect, test } from 'vitest';
 import { isRelative, parseFile } from './support/module.ts';
-import { type Entry, entries, root } from './support/repository.ts';
+import { type Entry, entries, read, root, sourcesUnder } from './support/repository.ts';
 
 /** The names of the types that a module exports, those of `export *` included. */
 function exportedTypes(path: string): string[] {
@@ -37,4 +37,39 @@ test('every entry exports what exports.txt says; after a wanted change: npm test
   const surfaces: string[] = [];
   for (const entry of entries) surfaces.push(await surfaceOf(entry));
   await expect(surfaces.join('\n')).toMatchFileSnapshot('exports.txt');
+});
+
+test('the exports that people call first have an example, which editors show', () => {
+  const FIRST = [
+    'createDuologue',
+    'serve',
+    'attachWebSocket',
+    'duologueExpress',
+    'openSqliteStore',
+    'openPostgresStore',
+    'openRedisHub',
+    'defineTool',
+    'chooseModel',
+    'fromAiSdk',
+    'withSpeech',
+    'EmbeddedModel',
+    'useDuologue',
+    'useVoice',
+    'DuologueTransport',
+    'DuologueSseTransport',
+    'resumeWhen',
+    'parse',
+    'parseStream',
+    'scriptModel',
+    'testClient',
+    'storeContract',
+  ];
+  const documented = sourcesUnder('src').flatMap((path) =>
+    [
+      ...read(path).matchAll(
+        /^ \* @example\n(?: \*.*\n)*? \*\/\nexport (?:async )?(?:function|class) (\w+)/gm,
+      ),
+    ].map(([, name]) => name),
+  );
+  expect(FIRST.filter((name) => !documented.includes(name))).toEqual([]);
 });

@@ -30,17 +30,25 @@ const PHRASES: [RegExp, string][] = [
 
 /** Words of an earlier vocabulary inside identifiers, by what to write instead. */
 const WORDS: Record<string, string> = {
+  asker: 'request, client',
   askers: 'requests, clients',
   aside: 'private reply',
+  debt: 'pending input, unacknowledged response',
+  door: 'adapter, route',
+  doors: 'adapters, routes',
+  ears: 'speech-to-text',
   floor: 'active connection',
   hush: 'mute, stop playback',
   inbox: 'message queue',
   nobody: 'none',
+  owed: 'pending, unacknowledged',
   patience: 'timeout, retry policy',
   senses: 'capabilities',
+  said: 'text, chunks, message',
   settlement: 'outcome',
   somebody: 'user, client',
   someone: 'user, client',
+  told: 'sent, reported',
   turnstile: 'lock',
   whoever: 'user, client',
 };
@@ -64,6 +72,11 @@ const EXCEPTIONS: { path: RegExp; text: RegExp; why: string }[] = [
     path: /^demo\//,
     text: /someone/,
     why: 'plain English in a sentence for users, such as "Pay someone"',
+  },
+  {
+    path: /^src\/models\/embedded\//,
+    text: /^(?:\w*_?(?:TOLD|SAID)_?\w*|told|said)$/,
+    why: 'the embedded model talks about what was said and told',
   },
   {
     path: /./,

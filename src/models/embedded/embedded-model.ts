@@ -26,7 +26,12 @@ export interface EmbeddedModelOptions {
 
 type Part = NonNullable<NonNullable<LlmResponse['content']>['parts']>[number];
 
-/** A model made of rules instead of an LLM: it needs no key and no network, and keeps nothing between two calls. */
+/**
+ * A model made of rules instead of an LLM: it needs no key and no network, and keeps nothing between two calls.
+ *
+ * @example
+ * const agent = new LlmAgent({ name: 'assistant', model: new EmbeddedModel({ rules: [refundRule] }) });
+ */
 export class EmbeddedModel extends BaseLlm {
   static override readonly supportedModels = [EMBEDDED_MODEL];
 

@@ -154,7 +154,7 @@ export class LiveCalls {
     const responses: FunctionResponse[] = [];
     const notices: Answers['notices'] = [];
     for (const response of given) {
-      const { id = '', name = '', response: said = {} } = response;
+      const { id = '', name = '', response: given = {} } = response;
       const made = this.byId.get(id);
       if (made) {
         made.response ??= response;
@@ -165,8 +165,8 @@ export class LiveCalls {
       else if (this.cancelled.has(id)) continue;
       else if (isKnownAll) responses.push(response);
       else {
-        const text = noticeOf(name, made?.args ?? {}, said);
-        notices.push({ text, isSilent: said.interrupted === true });
+        const text = noticeOf(name, made?.args ?? {}, given);
+        notices.push({ text, isSilent: given.interrupted === true });
       }
     }
     return { responses, notices };

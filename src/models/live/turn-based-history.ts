@@ -80,9 +80,9 @@ export class LiveConversation {
   /** The history for the next call of the model. */
   contents(): Content[] {
     return this.entries.flatMap(({ content, slots }) => {
-      const said = { ...content, parts: (content.parts ?? []).map((part) => ({ ...part })) };
-      if (slots.length === 0) return [said];
-      return [said, { role: 'user', parts: slots.map((slot) => ({ functionResponse: responseOf(slot) })) }];
+      const copy = { ...content, parts: (content.parts ?? []).map((part) => ({ ...part })) };
+      if (slots.length === 0) return [copy];
+      return [copy, { role: 'user', parts: slots.map((slot) => ({ functionResponse: responseOf(slot) })) }];
     });
   }
 

@@ -15,7 +15,7 @@ import { appendText } from './turn-output.ts';
 /** One model call in progress, and its text so far. */
 interface Generation {
   controller: AbortController;
-  said: Part[];
+  parts: Part[];
 }
 
 /** ADK's own limit. */
@@ -76,11 +76,11 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
         this.late.push(noticeOf(name, answered.args, response));
       }
     }
-    const said = parts.filter((part) => !part.functionResponse);
-    if (said.length > 0) {
+    const written = parts.filter((part) => !part.functionResponse);
+    if (written.length > 0) {
       this.interrupt();
       this.addLateResponses();
-      this.conversation.addUser({ ...content, parts: said });
+      this.conversation.addUser({ ...content, parts: written });
       this.callsInARow = 0;
       this.generate();
     } else if (!this.generation && (this.addLateResponses() || isDue)) this.generate();
@@ -119,8 +119,8 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     if (!generation) return false;
     this.generation = undefined;
     generation.controller.abort();
-    if (generation.said.length > 0) {
-      const content = { role: 'model', parts: generation.said };
+    if (generation.parts.length > 0) {
+      const content = { role: 'model', parts: generation.parts };
       this.conversation.addModel(content);
       this.out.push({ content, partial: false });
     }
@@ -144,7 +144,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
       });
       return;
     }
-    const generation: Generation = { controller: new AbortController(), said: [] };
+    const generation: Generation = { controller: new AbortController(), parts: [] };
     this.generation = generation;
     this.play(generation).catch((error: unknown) => this.out.fail(error));
   }
@@ -162,7 +162,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     const fastPath = (partial: LlmResponse): Promise<void> | undefined => {
       if (this.generation !== generation) return undefined;
       for (const { text, thought } of partial.content?.parts ?? [])
-        if (text) appendText(generation.said, text, thought ?? false);
+        if (text) appendText(generation.parts, text, thought ?? false);
       if (this.fastPath && this.out.isAwaited) return this.fastPath(partial);
       this.out.push(partial);
       return undefined;

@@ -37,7 +37,13 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** Listens on one port. Refuses a public address for a server that has neither a key nor `authenticate`. */
+/**
+ * Listens on one port, for HTTP and WebSockets, and logs the address. Rejects for a public address when the server has neither a key nor `authenticate`, and
+ * when the port cannot be opened.
+ *
+ * @example
+ * const { url, close } = await serve(createDuologue({ agent }), { port: 3000 });
+ */
 export async function serve(duologue: Duologue, options: ServeOptions = {}): Promise<Served> {
   const { port = 3000, host = 'localhost' } = options;
   if (!isLoopback(host) && !duologue.isGuarded) {
@@ -76,7 +82,14 @@ interface UpgradingServer {
   listenerCount(event: 'upgrade'): number;
 }
 
-/** Opens `…/live`, and `…/ws` for the AI SDK's own transport, on a Node server. Upgrades for other paths are left to other listeners, or refused when there are none. */
+/**
+ * Opens `…/live`, and `…/ws` for the AI SDK's own transport, on a Node server. Upgrades for other paths are left to other listeners, or refused when there are
+ * none.
+ *
+ * @example
+ * const server = app.listen(3000, 'localhost');
+ * attachWebSocket(server, duologue);
+ */
 export function attachWebSocket(server: UpgradingServer, duologue: Duologue): void {
   const sockets = new WebSocketServer({
     noServer: true,

@@ -328,7 +328,7 @@ export class Conversation implements Session {
   }
 
   /** Whether the session has neither messages nor a title: such a session is not kept. */
-  async isUnsaid(): Promise<boolean> {
+  async isBlank(): Promise<boolean> {
     const { key, engine, wasNew } = this;
     const { store } = engine;
     if (!wasNew || (await store.loadPage(key, { count: 1, bytes: 0 }))?.messages.length !== 0) return false;

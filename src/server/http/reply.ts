@@ -95,7 +95,7 @@ export function toResponse(reply: Reply): Response {
   return new Response(stream, { status, headers });
 }
 
-/** How many beats a client may go without reading what was sent, because the agent may be waiting for it. */
+/** How many heartbeats a client may pass without reading, because the agent may be waiting for it. */
 const MAX_STALLED_BEATS = 20;
 
 /** Timers that all readers share. */
@@ -104,7 +104,7 @@ export interface Pacing {
   keepAlive: Heartbeat;
 }
 
-/** Reads one response from the log as SSE text: all there is, as soon as it should leave. */
+/** Reads one response from the log as SSE text: all entries so far, as soon as they should be sent. */
 export class ResponseReader implements Reader {
   readonly isActive: boolean;
   /** Called when the reader gives up because the client does not read. The client may resume. */
@@ -127,12 +127,12 @@ export class ResponseReader implements Reader {
   private stalledBeats = 0;
   /** The error that ends the response early. */
   private why: ProtocolError | null = null;
-  /** Whether the chunks so far should leave now. A client that resumes gets them at once. */
+  /** Whether the chunks so far should be sent now. A client that resumes gets them at once. */
   private isDue = true;
   private ended = false;
   /** Whether the client has got its private replies, such as the greeting of a watcher, which wait for nothing. */
   private isGreeted: boolean;
-  /** Whether the connection is to be kept alive. */
+  /** Whether a keep-alive comment is due. */
   private isBeating = false;
   /** Wakes the caller of `more`. */
   private wake: (() => void) | null = null;
@@ -207,7 +207,7 @@ export class ResponseReader implements Reader {
     return this.ended;
   }
 
-  /** The text that should leave now; empty when there is none. */
+  /** The text that should be sent now; empty when there is none. */
   read(): string {
     if (this.ended) return '';
     if (this.isReady) return this.take();

@@ -207,7 +207,7 @@ export class Approvals {
     );
   }
 
-  /** No user decided in time, or none will. */
+  /** Expires an approval request: the user did not decide in time, or can no longer decide. */
   async expire(call: CallRecord, reason: string | null = null): Promise<CallRecord | null> {
     return this.store.moveCall(
       this.key,

@@ -28,7 +28,7 @@ export type Added = 'kept' | 'gone' | 'refused';
 
 /** Tokens that a user takes from a bucket that all nodes share. */
 export interface Spending {
-  /** What is limited. */
+  /** The name of the limit. */
   limit: string;
   user: string;
   burst: number;
@@ -38,8 +38,8 @@ export interface Spending {
 }
 
 /**
- * What the nodes of a group share beside their store: the logs of their sessions, so that the chunk ids of a client outlive an owner, and the counters of
- * each user. A hub may lose everything or be unavailable, since the store has all that matters. Every call may be repeated.
+ * The data that the nodes of a group share besides their store: the logs of their sessions, so that the chunk ids of a client outlive an owner, and the
+ * counters of each user. A hub may lose everything or be unavailable, since the store has all messages. Every call may be repeated.
  */
 export interface Hub {
   /**

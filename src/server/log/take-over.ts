@@ -2,7 +2,7 @@ import { type Chunk, type Message, MessageFold, type MessagePart, unfold } from 
 import { hasOutcome } from '../../protocol/tool-call.ts';
 import type { ChunkLog } from './log.ts';
 
-/** A message as a reader of the log knows it. */
+/** A message, as far as the log has it. */
 interface HeardMessage {
   fold: MessageFold;
   /** Whether its first `start` is in the log. */
@@ -86,7 +86,7 @@ export function restOf(
     if (!open.has(id)) end(id, finishOf(message));
   }
   const unlogged = stored.slice(stored.findLastIndex(({ id }) => known.has(id)) + 1);
-  // The log has none of them: it belongs to something else, or its beginning is lost.
+  // The log has none of the stored messages: it belongs to another conversation, or its beginning is lost.
   if (unlogged.length === stored.length && stored.length > 0) return null;
   return [...missing, ...unlogged.flatMap((message) => anew(message, open))];
 }

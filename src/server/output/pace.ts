@@ -103,7 +103,7 @@ export class Heartbeat {
 
 /** The share of the time that drafts of all sessions together may take. */
 const SHARE = 0.005;
-/** How long text may be in memory alone: at least so long, because no user reads faster, and at most. */
+/** How long text may be in memory only: at least this long, because no user reads faster, and at most `MAX_MS`. */
 const MIN_MS = 100;
 const MAX_MS = 1000;
 /** The same for text in a log that outlives the process: a draft then matters only when process and log are both lost. */
@@ -114,7 +114,7 @@ export class DraftPace {
   private readonly clock: Clock;
   /** The cost of a draft: that of the last one. Before the first, a guess. */
   private costMs = 0.5;
-  /** Until then the planned drafts use up their share. */
+  /** Until this time the planned drafts use up their share. */
   private bookedUntil = 0;
 
   constructor(clock: Clock) {
@@ -214,7 +214,7 @@ export class Drafts {
     this.write();
   }
 
-  /** So many parts of a message are stored. */
+  /** Notes how many parts of a message are stored. */
   put(message: Message, parts: number): void {
     if (message !== this.context.message()) return;
     this.stored = parts;

@@ -1,7 +1,7 @@
 import { BINARY_HEADER, writeBinaryHeader } from '../../protocol/codec.ts';
 import { BINARY, base64Bytes, encodeBinary } from '../../protocol/index.ts';
 
-/** A piece of sound for the person: which utterance it belongs to, and how many samples of that come before it. */
+/** A piece of the agent's sound: the utterance that it belongs to, and how many samples of the utterance come before it. */
 export interface Sound {
   n: number;
   messageId: string;

@@ -27,6 +27,9 @@ async function tryOut(store: SharedStore): Promise<void> {
 /**
  * Opens the store in a schema of a database, creating what is missing. Several servers may use one; a database that cannot be used
  * throws a `StoreError` that says why.
+ *
+ * @example
+ * const store = await openPostgresStore({ url: 'postgres://user:password@host/database' });
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<SharedStore> {
   const { url, schema = 'duologue', now } = options;
@@ -50,7 +53,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
       if (modes[0]?.transaction_read_only === 'on')
         throw new StoreError(describeFault({ code: '25006' }, url));
       await migrate(client, schema);
-      await client.query(removeUnsaid(quote(schema)), [now?.() ?? null]);
+      await client.query(removeBlank(quote(schema)), [now?.() ?? null]);
     });
     const store = new PostgresStore(db, quote(schema), url, now);
     // Several at once, on connections of their own: a pooler that loses prepared statements shows it only then.
@@ -64,8 +67,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
 }
 
 /** Removes sessions without messages that were not used for a day: a node that died left them. */
-function removeUnsaid(schema: string): string {
-  return `with unsaid as (
+function removeBlank(schema: string): string {
+  return `with blank as (
       delete from ${schema}.sessions s
       where title is null and updated_at < ${schema}.clock_ms($1) - 24 * 3600000
         and not exists (select from ${schema}.messages where session = s.n)
@@ -74,7 +77,7 @@ function removeUnsaid(schema: string): string {
         and not exists (select from ${schema}.nodes where name = s.node and until > clock_timestamp())
       returning n, name
     ),
-    events as (delete from ${schema}.events where session in (select n from unsaid)),
-    state as (delete from ${schema}.state where scope in (select name from unsaid))
-    delete from ${schema}.requests where session in (select n from unsaid)`;
+    events as (delete from ${schema}.events where session in (select n from blank)),
+    state as (delete from ${schema}.state where scope in (select name from blank))
+    delete from ${schema}.requests where session in (select n from blank)`;
 }

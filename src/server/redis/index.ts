@@ -17,7 +17,12 @@ export type { RedisOptions };
  */
 const ALIVE_MS = 3000;
 
-/** Connects to a Redis or Valkey. One that cannot be used throws a `StoreError` that says why. */
+/**
+ * Connects to a Redis or Valkey. One that cannot be used throws a `StoreError` that says why.
+ *
+ * @example
+ * const duologue = createDuologue({ agent, store, hub: await openRedisHub({ url: 'redis://cache:6379' }), node: { address } });
+ */
 export async function openRedisHub(options: RedisOptions): Promise<Hub> {
   const { url, prefix = 'duologue' } = options;
   const keys = { prefix, node: randomUUID() };

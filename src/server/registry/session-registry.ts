@@ -194,10 +194,10 @@ export class SessionRegistry {
     for (const [name, loading] of this.open) {
       const conversation = await loading.catch(() => null);
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
-      const isUnsaid = await conversation?.isUnsaid();
+      const isBlank = await conversation?.isBlank();
       // A client connected meanwhile.
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
-      if (conversation && isUnsaid) await this.remove(conversation.key);
+      if (conversation && isBlank) await this.remove(conversation.key);
       else conversation?.release();
       if (this.open.get(name) === loading) this.forget(name);
     }

@@ -32,7 +32,7 @@ export interface SocketConnectionContext {
   identity: Identity;
   /** The nodes that serve it, where clients may learn that. */
   nodes?: Pick<SessionInfo, 'nodes'>;
-  /** Which chunks and sound the client has, as it said. */
+  /** Which chunks and sound the client already has, by its own account. */
   place: Place;
   clock: Clock;
   pacing: Pacing;

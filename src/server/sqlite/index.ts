@@ -12,7 +12,10 @@ import { SqliteStore } from './sqlite-store.ts';
 
 /**
  * Opens the store in a folder (or in a file whose name ends in `.db`), creating what is missing. One process at a time
- * may hold it; a second one gets a `StoreError` that says so.
+ * may hold it; a second one gets a `StoreError` that says so. The server closes the store when it closes.
+ *
+ * @example
+ * const duologue = createDuologue({ agent, store: await openSqliteStore('data') });
  */
 export async function openSqliteStore(
   folderOrFile: string,
@@ -34,7 +37,7 @@ export async function openSqliteStore(
     migrate(db);
     const store = new SqliteStore(db, releaseLock, options.now ?? Date.now);
     store.removeHidden();
-    store.removeUnsaid();
+    store.removeBlank();
     return store;
   } catch (cause) {
     db?.close();

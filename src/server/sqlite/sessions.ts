@@ -36,7 +36,7 @@ const CONTENTS = [
   { table: 'waiting', key: 'seq', piece: 16 },
 ];
 
-/** A session that no reader finds any more, and whose rows are being removed. Its audit lines have numbers up to `lastLine`. */
+/** A session that is hidden from readers, and whose rows are being removed. Its audit lines have numbers up to `lastLine`. */
 export interface RemovedSession extends SessionKey {
   n: number;
   lastLine: number;
@@ -60,16 +60,16 @@ export function sessionTable(db: Database) {
          select coalesce(json_extract(data, '$.metadata.failed'), json_extract(data, '$.metadata.cutOff'))
          from messages where messages.session = sessions.n order by seq desc limit 1
        ) as has_failed`;
-  const isSaid = 'title is not null or exists (select 1 from messages where messages.session = sessions.n)';
+  const isListed = 'title is not null or exists (select 1 from messages where messages.session = sessions.n)';
   const ofUser = db.prepare<ListedRow>(
     `select ${listed} from sessions where app = ? and user = ?
        and updated_at <= ? and (updated_at < ? or id > ?)
-       and (? < 0 or ${isSaid})
+       and (? < 0 or ${isListed})
      order by updated_at desc, id limit ?`,
   );
   const ofAll = db.prepare<UserListedRow>(
     `select user, ${listed} from sessions where app = ?
-       and updated_at <= ? and (updated_at < ? or n > ?) and (${isSaid})
+       and updated_at <= ? and (updated_at < ? or n > ?) and (${isListed})
      order by updated_at desc, n limit ?`,
   );
   // `octet_length` reads the length alone, not the content.
@@ -104,7 +104,7 @@ export function sessionTable(db: Database) {
     "select state from sessions where app = '' and user = '' and fence = -1",
   );
 
-  const unsaid = db.prepare<{ n: number }>(
+  const blank = db.prepare<{ n: number }>(
     `select n from sessions where title is null and updated_at < ?
        and not exists (select 1 from messages where session = n)
        and not exists (select 1 from waiting where session = n)
@@ -112,9 +112,9 @@ export function sessionTable(db: Database) {
   );
 
   return {
-    /** Sessions without a message that were not used since then. */
-    unsaid(since: number): number[] {
-      return unsaid.all(since).map(({ n }) => n);
+    /** The sessions without a message that were not used since this time. */
+    blank(since: number): number[] {
+      return blank.all(since).map(({ n }) => n);
     },
     /** False when the session exists already. */
     add(key: SessionKey, state: string, at: number): boolean {
@@ -163,7 +163,7 @@ export function sessionTable(db: Database) {
       hide.run(toText(JSON.stringify(removed)), n);
       return removed;
     },
-    /** Sessions whose removal was begun by a process that ended before it was through. */
+    /** Sessions whose removal was started by a process that ended before it was complete. */
     hidden(): RemovedSession[] {
       return hidden.all().map(({ state }) => JSON.parse(fromText(state)) as RemovedSession);
     },

@@ -46,7 +46,7 @@ import { auditTable, callTable, documentTable, messageTable, requestTable, waiti
 import { fileTable, type RemovedSession, type StoredFile, sessionTable, stateTables } from './sessions.ts';
 
 /** How long a session without a message is kept after its process died. */
-const UNSAID_MS = 24 * 3600_000;
+const BLANK_MS = 24 * 3600_000;
 
 /** The store on an open database with the newest schema: each call is one transaction. */
 export class SqliteStore implements Store {
@@ -67,9 +67,9 @@ export class SqliteStore implements Store {
   }
 
   /** Removes sessions without a message that were not used for a day: a process that died left them. */
-  removeUnsaid(): void {
+  removeBlank(): void {
     this.#transactions.write(({ sessions }) => {
-      for (const n of sessions.unsaid(this.#now() - UNSAID_MS)) sessions.remove(n);
+      for (const n of sessions.blank(this.#now() - BLANK_MS)) sessions.remove(n);
     });
   }
 

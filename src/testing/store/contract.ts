@@ -32,8 +32,10 @@ const suites = {
 };
 
 /**
- * Everything a store promises, as tests of your test runner: `storeContract(vitest, 'mine', (now) => openMyStore({ now }))`.
- * `open` opens an empty store whose times come from `now`; each test opens one and closes it.
+ * Everything a store promises, as tests of your test runner. `open` opens an empty store whose times come from `now`; each test opens one and closes it.
+ *
+ * @example
+ * storeContract(vitest, 'mine', (now) => openMyStore({ now }));
  */
 export function storeContract(
   runner: TestRunner,

@@ -149,14 +149,14 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
     expect(await facts()).toEqual([true, false]);
     await store().moveCall(key, { id: 'c2', from: 'requested', to: 'approved' }, null);
     expect(await facts()).toEqual([false, false]);
-    const said = { ...messageOf('m1', 'half'), role: 'assistant' as const };
+    const cutMessage = { ...messageOf('m1', 'half'), role: 'assistant' as const };
     for (const metadata of [{ failed: true }, { interrupted: true as const, cutOff: true as const }]) {
-      await store().putMessage(key, { ...said, metadata });
+      await store().putMessage(key, { ...cutMessage, metadata });
       expect(await facts()).toEqual([false, true]);
     }
-    await store().putMessage(key, { ...said, metadata: { failed: false } });
+    await store().putMessage(key, { ...cutMessage, metadata: { failed: false } });
     expect(await facts()).toEqual([false, false]);
-    await store().putMessage(key, { ...said, metadata: { failed: true } });
+    await store().putMessage(key, { ...cutMessage, metadata: { failed: true } });
     await store().putMessage(key, messageOf('m2', 'again'));
     expect(await facts()).toEqual([false, false]);
   });

@@ -21,7 +21,7 @@ export interface EndedRun {
   driver: Driver;
   /** Whether the state closed it. */
   wasClosed: boolean;
-  /** Whether neither a word nor a sound came of it. */
+  /** Whether it produced neither text nor sound. */
   wasSilent: boolean;
   /** When it was opened. */
   openedAt: number;
@@ -57,7 +57,7 @@ export class AgentRun {
   private hasInput = false;
   /** Whether the model speaks without input: then no message waits for it. */
   private unprompted = false;
-  /** Texts about settled calls that the agent has not got yet, by message, for an agent that is driven turn by turn. */
+  /** Texts about settled calls that the agent has not received yet, by message, for an agent that is driven turn by turn. */
   private readonly notices = new Map<string, string[]>();
 
   constructor(context: Context, open: OpenCalls) {
@@ -176,7 +176,7 @@ export class AgentRun {
     };
   }
 
-  /** The run said or heard something. */
+  /** The run produced output, or recognised speech. */
   noteSpeech(): void {
     if (this.run.is === 'open') this.run.hasSpoken = true;
   }
@@ -336,7 +336,7 @@ export class AgentRun {
     this.made.clear();
   }
 
-  /** The agent must get this text about a settled call of a message; none when the response stands in its place in the history. */
+  /** Keeps a text about a settled call of a message for the agent; null when the history has the response at the place of the call. */
   addNotice(messageId: string, notice: string | null): void {
     this.notices.set(messageId, [
       ...(this.notices.get(messageId) ?? []),

@@ -39,7 +39,7 @@ export class Draft {
     return this.failureText;
   }
 
-  /** Whether the agent said or called something in this response. */
+  /** Whether the agent wrote text or called a tool in this response. */
   get hasContent(): boolean {
     return this.reader.hasSpoken || this.reader.hasCalled;
   }
@@ -132,7 +132,7 @@ export class Messages {
     return this.working;
   }
 
-  /** The message that the agent said or called something in last. The conversation has moved on from earlier messages. */
+  /** The message in which the agent last wrote text or called a tool. The conversation has moved on from earlier messages. */
   get lastActive(): string | null {
     return this.lastActiveId;
   }
@@ -196,12 +196,12 @@ export class Messages {
     return next !== undefined;
   }
 
-  /** The agent says something. */
+  /** Sets whether the agent works on the active draft. */
   setWorking(isWorking: boolean): void {
     this.working = isWorking;
   }
 
-  /** The agent said or called something in the active draft. */
+  /** The agent wrote text or called a tool in the active draft. */
   noteActivity(): void {
     if (this.activeDraft) this.lastActiveId = this.activeDraft.id;
   }

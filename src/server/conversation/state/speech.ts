@@ -102,8 +102,8 @@ export class Speech {
   }
 
   /**
-   * A run ended without a word; `why` is the failure, if there is one. Reports it to the connection that the run was opened for, because no
-   * message ends with it. Returns whether it did.
+   * A run ended without output; `why` is the failure, if there is one. Reports it to the connection that the run was opened for, because no message ends with
+   * it. Returns whether it did.
    */
   reportSilentRun({ fedBy, openedAt }: EndedRun, why: ProtocolError | null): boolean {
     const { context } = this;
@@ -141,7 +141,7 @@ export class Speech {
     if (this.speech === 'unanswered') this.speech = 'none';
   }
 
-  /** Takes a piece of the user's transcript, or the whole when it is `finished`. Returns false when it was nothing after all. */
+  /** Takes a piece of the user's transcript, or the whole when it is `finished`. Returns false when the whole is empty. */
   heard(text: string, finished: boolean): boolean {
     const { context, messages } = this;
     const { active } = messages;
@@ -198,7 +198,7 @@ export class Speech {
     this.context.store([{ do: 'cut', messageId, share }], { for: 'cut', messageId });
   }
 
-  /** Cuts messages whose speech has ended since the client said how much was played: nothing is written after the cut. */
+  /** Cuts messages whose speech has ended since the client reported how much was played: nothing is written after the cut. */
   settle(): void {
     for (const [messageId, playedMs] of this.played) {
       if (this.isSpeaking(messageId)) continue;

@@ -100,7 +100,7 @@ export class Outcomes {
     if (isCancelled) this.finishCancelled(owner);
   }
 
-  /** The agent gets the outcome at the place of the call, or as a notice when it has said something else since. */
+  /** The agent gets the outcome at the place of the call, or as a notice when it has written something else since. */
   private addNotice({ messageId, toolName, args }: CallRecord, outcome: CallOutcome): void {
     const isLate = this.messages.lastActive !== messageId;
     this.run.addNotice(messageId, isLate ? noticeOf(toolName, args, responseOf(outcome)) : null);
