@@ -148,9 +148,9 @@ export function createServerApi(engine: Engine, commands: Commands, application:
     say: (session, speech) =>
       inApiErrors(async () => {
         const key = checkedKey(session, appName);
-        const said = typeof speech === 'string' ? { text: speech } : speech;
-        const does = 'instruction' in said ? 'instruct' : 'speak';
-        const text = 'instruction' in said ? said.instruction : said.text;
+        const wanted = typeof speech === 'string' ? { text: speech } : speech;
+        const does = 'instruction' in wanted ? 'instruct' : 'speak';
+        const text = 'instruction' in wanted ? wanted.instruction : wanted.text;
         if (typeof text !== 'string' || text.trim() === '' || text.length > limits.textLength)
           throw badRequest(`say needs a text of 1 to ${limits.textLength} characters.`);
         const messageId = await commands.run({ do: does, key, text, requestId: requestId() });
