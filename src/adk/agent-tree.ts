@@ -4,6 +4,7 @@ import {
   BasePlugin,
   BaseTool,
   BaseToolset,
+  ContextCompactorRequestProcessor,
   isAgentTool,
   isBaseAgent,
   isBaseLlm,
@@ -12,6 +13,7 @@ import {
   isLlmAgent,
   isRoutedAgent,
   isWorkflow,
+  type LlmAgent,
   type ToolNode,
   Workflow,
 } from '@google/adk';
@@ -221,11 +223,24 @@ function liveGaps(root: BaseAgent, plugins: readonly BasePlugin[]): string[] {
 }
 
 function agentGaps(agent: BaseAgent): string[] {
-  const gaps = isLlmAgent(agent) ? AGENT_GAPS.filter((name) => isGiven(agent[name])) : [];
+  const gaps: string[] = isLlmAgent(agent) ? AGENT_GAPS.filter((name) => isGiven(agent[name])) : [];
+  if (isLlmAgent(agent) && readsState(agent)) gaps.push('changes of the state in the instruction');
+  if (isLlmAgent(agent) && compacts(agent)) gaps.push('contextCompactors');
   return [
     ...gaps.map((name) => `${name} of the agent "${agent.name}"`),
     ...agent.subAgents.flatMap(agentGaps),
   ];
+}
+
+/** Whether an instruction has the value of a state in it: ADK fills it in once for a whole live run. */
+function readsState({ instruction, globalInstruction }: LlmAgent): boolean {
+  return [instruction, globalInstruction].some(
+    (text) => typeof text === 'string' && /\{[\w:.]+\??\}/.test(text),
+  );
+}
+
+function compacts({ requestProcessors }: LlmAgent): boolean {
+  return requestProcessors.some((processor) => processor instanceof ContextCompactorRequestProcessor);
 }
 
 function isGiven(value: unknown): boolean {

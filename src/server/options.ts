@@ -118,7 +118,7 @@ export interface DuologueOptions {
   live?: Partial<RunConfig>;
   /**
    * How ADK runs the agent over a socket: one live run, or a run for each answer. Unless given, LLM agents run live; trees with workflows or agents of
-   * another kind, or with callbacks, plugins or output schemas that ADK ignores in live runs, turn by turn.
+   * another kind, or with callbacks, plugins, output schemas, compactors or state in the instruction that ADK ignores in live runs, turn by turn.
    */
   driver?: Driver;
   /** Timeouts of the model, and how often it is called again when it fails before its first token. */

@@ -1,4 +1,12 @@
-import { type BaseAgent, BasePlugin, LlmAgent, LogLevel, SequentialAgent, setLogLevel } from '@google/adk';
+import {
+  type BaseAgent,
+  BasePlugin,
+  LlmAgent,
+  LogLevel,
+  SequentialAgent,
+  setLogLevel,
+  TruncatingContextCompactor,
+} from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chooseDriver } from '../../src/adk/agent-tree.ts';
@@ -95,6 +103,30 @@ describe('what drives an agent behind a socket', () => {
   it.each(HONOURED)('is one live run with %s, %s, which ADK honours there', (place, name) => {
     const { agent, plugins } = treeWith(place, name);
     expect(chooseDriver(agent, { ...FACTS, plugins })).toEqual({ driver: 'live', warning: null });
+  });
+
+  it.each<[string, ConstructorParameters<typeof LlmAgent>[0]]>([
+    ['changes of the state in the instruction', { name: 'child', instruction: 'Call them {user:name?}.' }],
+    [
+      'contextCompactors',
+      { name: 'child', contextCompactors: [new TruncatingContextCompactor({ threshold: 3 })] },
+    ],
+  ])(
+    'is one run for each answer where a live run would ignore %s; a live model gets a warning',
+    (gap, config) => {
+      const agent = new LlmAgent({ name: 'parent', subAgents: [new LlmAgent(config)] });
+      expect(chooseDriver(agent, { ...FACTS, plugins: [] })).toEqual({ driver: 'turn', warning: null });
+      expect(chooseDriver(agent, { ...FACTS, plugins: [], isLiveOnly: true })).toEqual({
+        driver: 'live',
+        warning: `Over a WebSocket the agent "parent" is run live, since its model can only be used live. ADK ignores in live runs: ${gap} of the agent "child".`,
+      });
+    },
+  );
+
+  it('is one live run where the instruction has no state in it', () => {
+    const instruction = 'Answer as JSON, such as {"a": 1} or { }.';
+    const agent = new LlmAgent({ name: 'parent', instruction });
+    expect(chooseDriver(agent, { ...FACTS, plugins: [] }).driver).toBe('live');
   });
 
   it('is one live run for a tree of LLM agents, and one run for each answer for a workflow', () => {

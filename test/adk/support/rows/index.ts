@@ -1,4 +1,5 @@
 import type { Row } from '../matrix.ts';
+import { CALLBACKS } from './callbacks.ts';
 import { PARALLEL } from './parallel.ts';
 import { QUESTIONS } from './questions.ts';
 import { REFUSALS } from './refusals.ts';
@@ -13,5 +14,6 @@ export const ROWS: readonly Row[] = [
   ...PARALLEL,
   ...QUESTIONS,
   ...REFUSALS,
+  ...CALLBACKS,
   ...SERVICES,
 ];

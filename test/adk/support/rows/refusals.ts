@@ -1,4 +1,4 @@
-import { LlmAgent, ParallelAgent, SequentialAgent, Workflow } from '@google/adk';
+import { AgentTool, LlmAgent, ParallelAgent, SequentialAgent, Workflow } from '@google/adk';
 import { expect } from 'vitest';
 import { defineTool } from '../../../../src/adk/index.ts';
 import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
@@ -30,6 +30,26 @@ export const REFUSALS: Row[] = [
           'act waits for an approval, which nothing can inside the workflow "flow": it would not go on where it stopped.',
         );
       }
+    },
+  ),
+
+  refused(
+    'approval, browser tool or confirmation inside an `AgentTool`',
+    'refused when called, named at start',
+    async (place) => {
+      const inner = new ScriptedModel([[call('act', {}, 'inner-1')], [text('It cannot.')]]);
+      const banker = new LlmAgent({ name: 'banker', description: 'A banker.', model: inner, tools: [act] });
+      const model = new ScriptedModel([[call('banker', { request: 'go' }, 'call-1')], [text('Well.')]]);
+      const agent = new LlmAgent({ name: 'assistant', model, tools: [new AgentTool({ agent: banker })] });
+      const warnings: string[] = [];
+      const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
+      const { say } = await place.talk({ agent, logger });
+      expect(warnings).toEqual([
+        'Calls of act by the agent "assistant > banker" fail where they would wait: an agent that is used as a tool can wait neither for an approval nor for the browser.',
+      ]);
+      expect(the(await say('go'), 'tool-output-error').errorText).toBe(
+        'act asks for an approval, which the agent "banker" cannot get while it is used as a tool.',
+      );
     },
   ),
 

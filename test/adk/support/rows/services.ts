@@ -1,4 +1,9 @@
-import { InMemoryArtifactService, LlmAgent } from '@google/adk';
+import {
+  InMemoryArtifactService,
+  InMemoryMemoryService,
+  LlmAgent,
+  TruncatingContextCompactor,
+} from '@google/adk';
 import { expect } from 'vitest';
 import { defineTool } from '../../../../src/adk/index.ts';
 import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
@@ -34,4 +39,48 @@ export const SERVICES: Row[] = [
     const answered = await decide(the(asked, 'tool-approval-request'), true);
     expect(the(answered, 'tool-output-available').output).toEqual({ files: ['note.txt'] });
   }),
+
+  works('`memoryService`', async (place) => {
+    const memoryService = new InMemoryMemoryService();
+    const asked: string[] = [];
+    const search = memoryService.searchMemory.bind(memoryService);
+    memoryService.searchMemory = (request) => {
+      asked.push(`${request.appName} ${request.query}`);
+      return search(request);
+    };
+    const recall = (name: string, needsApproval: boolean) =>
+      defineTool({
+        name,
+        description,
+        needsApproval,
+        execute: async (_input, context) => ({ found: (await context.searchMemory(name)).memories.length }),
+      });
+    const model = new ScriptedModel([
+      [call('recall', {}, 'call-1')],
+      [call('recall_asked', {}, 'call-2')],
+      [text('Nothing.')],
+    ]);
+    const tools = [recall('recall', false), recall('recall_asked', true)];
+    const agent = new LlmAgent({ name: 'assistant', model, tools });
+    const { say, decide } = await place.talk({ agent, appName: 'shop', memoryService });
+    await decide(the(await say('go'), 'tool-approval-request'), true);
+    expect(asked).toEqual(['shop recall', 'shop recall_asked']);
+  }),
+
+  works(
+    '`contextCompactors` of an agent',
+    async (place) => {
+      const model = new ScriptedModel([[text('One.')], [text('Two.')], [text('Three.')]]);
+      const agent = new LlmAgent({
+        name: 'assistant',
+        model,
+        contextCompactors: [new TruncatingContextCompactor({ threshold: 3 })],
+      });
+      const { say } = await place.talk({ agent });
+      for (const words of ['one', 'two', 'three']) await say(words);
+      const texts = model.lastContents.flatMap(({ parts = [] }) => parts.map((part) => part.text));
+      expect(texts).toEqual(['two', 'Two.', 'three']);
+    },
+    'yes, driven turn by turn',
+  ),
 ];

@@ -1,0 +1,113 @@
+import { BasePlugin, LlmAgent } from '@google/adk';
+import { expect } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../../../src/adk/index.ts';
+import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
+import { type Row, works } from '../matrix.ts';
+import { textOf } from '../talk.ts';
+
+const description = 'A tool.';
+const TURN_BY_TURN = 'yes, driven turn by turn';
+
+/** A plugin that writes down which of its hooks ADK called. */
+class Hooks extends BasePlugin {
+  readonly called: string[] = [];
+
+  override async onUserMessageCallback(): Promise<undefined> {
+    this.called.push('user message');
+  }
+  override async beforeModelCallback(): Promise<undefined> {
+    this.called.push('before model');
+  }
+  override async afterModelCallback(): Promise<undefined> {
+    this.called.push('after model');
+  }
+  override async afterRunCallback(): Promise<undefined> {
+    this.called.push('after run');
+  }
+}
+
+/** What the application adds to an agent. */
+export const CALLBACKS: Row[] = [
+  works(
+    '`beforeModelCallback` and `afterModelCallback` of an agent',
+    async (place) => {
+      const agent = new LlmAgent({
+        name: 'assistant',
+        model: new ScriptedModel([[text('Secret.')]]),
+        beforeModelCallback: ({ request }) =>
+          request.contents.at(-1)?.parts?.[0]?.text === 'forbidden' ? text('I must not.') : undefined,
+        afterModelCallback: ({ response }) =>
+          response.content?.parts?.[0]?.text === 'Secret.' ? text('Hidden.') : undefined,
+      });
+      const { say } = await place.talk({ agent });
+      expect(textOf(await say('forbidden'))).toBe('I must not.');
+      expect(textOf(await say('go'))).toBe('Hidden.');
+    },
+    TURN_BY_TURN,
+  ),
+
+  works(
+    'hooks of plugins: user message, before and after the model, after the run',
+    async (place) => {
+      const hooks = new Hooks('hooks');
+      const model = new ScriptedModel([[text('One.')], [text('Two.')]]);
+      const { say } = await place.talk({
+        agent: new LlmAgent({ name: 'assistant', model }),
+        plugins: [hooks],
+      });
+      for (const words of ['one', 'two']) await say(words);
+      const turn = ['user message', 'before model', 'after model', 'after run'];
+      await expect.poll(() => hooks.called).toEqual([...turn, ...turn]);
+    },
+    TURN_BY_TURN,
+  ),
+
+  works(
+    '`{state}` in the instruction is the state of the moment',
+    async (place) => {
+      const paint = defineTool({
+        name: 'paint',
+        description,
+        execute: (_input, context) => {
+          context.state.set('colour', 'green');
+          return { painted: true };
+        },
+      });
+      const model = new ScriptedModel([[call('paint', {}, 'call-1')], [text('Painted.')], [text('Green.')]]);
+      const agent = new LlmAgent({
+        name: 'assistant',
+        model,
+        instruction: 'The colour is {colour?}.',
+        tools: [paint],
+      });
+      const { say } = await place.talk({ agent });
+      await say('paint');
+      await say('which colour?');
+      const instructions = model.requests.map(({ config }) => String(config?.systemInstruction));
+      expect(instructions[0]).toContain('The colour is .');
+      expect(instructions.at(-1)).toContain('The colour is green.');
+    },
+    TURN_BY_TURN,
+  ),
+
+  works(
+    '`outputSchema` together with tools',
+    async (place) => {
+      const look = defineTool({ name: 'look', description, execute: () => ({ seen: 3 }) });
+      const model = new ScriptedModel([
+        [call('look', {}, 'call-1')],
+        [call('set_model_response', { count: 3 }, 'call-2')],
+      ]);
+      const agent = new LlmAgent({
+        name: 'assistant',
+        model,
+        tools: [look],
+        outputSchema: z.object({ count: z.number() }),
+      });
+      const { say } = await place.talk({ agent });
+      expect(JSON.parse(textOf(await say('count')))).toEqual({ count: 3 });
+    },
+    TURN_BY_TURN,
+  ),
+];
