@@ -301,40 +301,12 @@ describe('the samples of docs/tools.md, in a project with strict TypeScript that
     ),
   ].map(([, name = '', text = '']) => [name, text] as const);
 
-  /** What the compiler has against these files, with the AI SDK of a version. */
-  function compile(name: string, sdk: string[], files: readonly (readonly [string, string])[]): string {
-    const project = projectWith(name, [...peers, ...sdk]);
-    const config = {
-      compilerOptions: {
-        strict: true,
-        exactOptionalPropertyTypes: true,
-        noUncheckedIndexedAccess: true,
-        module: 'nodenext',
-        target: 'es2023',
-        lib: ['es2023', 'dom'],
-        jsx: 'react-jsx',
-        allowImportingTsExtensions: true,
-        skipLibCheck: true,
-        noEmit: true,
-        types: ['node'],
-      },
-    };
-    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config));
-    for (const [file, text] of files) writeFileSync(join(project, file), text);
-    const compiler = join(root, 'node_modules/typescript/bin/tsc');
-    return spawnSync(process.execPath, [compiler, '-p', project, '--pretty', 'false'], {
-      cwd: project,
-      encoding: 'utf8',
-      timeout: 120_000,
-    }).stdout;
-  }
-
   test.each([
     ['7', ['ai', '@ai-sdk/react']],
     ['6', ['ai=ai6', '@ai-sdk/react=react6']],
   ])('they compile with ai %s', (version, sdk) => {
     expect(samples.map(([name]) => name)).toContain('chat.tsx');
-    expect(compile(`types-${version}`, sdk, samples)).toBe('');
+    expect(compile(projectWith(`types-${version}`, [...peers, ...sdk]), samples)).toBe('');
   });
 
   test.each([
@@ -348,10 +320,67 @@ describe('the samples of docs/tools.md, in a project with strict TypeScript that
         return [name, text.replace('({ amount, to })', '({ sum: amount, to })')] as const;
       return [name, text] as const;
     });
-    const found = compile(`mistakes-${version}`, sdk, mistakes)
+    const found = compile(projectWith(`mistakes-${version}`, [...peers, ...sdk]), mistakes)
       .split('\n')
       .flatMap((line) => /^(\S+)\(.*error (TS\d+)/.exec(line)?.slice(1).join(' ') ?? []);
     expect(new Set(found)).toEqual(new Set(['chat.tsx TS2345', 'plain.tsx TS2322', 'tools.ts TS2339']));
+  });
+});
+
+/** What strict TypeScript has against these files of a project. */
+function compile(
+  project: string,
+  files: readonly (readonly [string, string])[],
+  options: Record<string, unknown> = { noEmit: true, allowImportingTsExtensions: true },
+): string {
+  const config = {
+    compilerOptions: {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      module: 'nodenext',
+      target: 'es2023',
+      lib: ['es2023', 'dom'],
+      jsx: 'react-jsx',
+      skipLibCheck: true,
+      types: ['node'],
+      ...options,
+    },
+  };
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config));
+  for (const [file, text] of files) writeFileSync(join(project, file), text);
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  return spawnSync(process.execPath, [compiler, '-p', project, '--pretty', 'false'], {
+    cwd: project,
+    encoding: 'utf8',
+    timeout: 120_000,
+  }).stdout;
+}
+
+describe('a program of a project with strict TypeScript that has the packed library', () => {
+  test('uses the server API and the helpers for tests, and runs on this version of Node', () => {
+    const program = readFileSync(join(root, 'test/repository/support/outside-project.ts'), 'utf8');
+    const peers = ['@google/adk', '@google/genai', 'zod', 'ai', '@types/node'];
+    const project = projectWith('outside', peers);
+    expect(compile(project, [['program.ts', program]], {})).toBe('');
+    expect(JSON.parse(run(process.execPath, ['program.js'], project))).toEqual([
+      [['pay', { amount: 5 }]],
+      [{ paid: 5 }],
+      'Paid.',
+      'As you wish.',
+      'already_decided',
+      'Printed.',
+      'Noted.',
+      'Anything else?',
+      'Ready.',
+      ['Payments'],
+      1,
+      2,
+      true,
+      [{ application: 'duologue', person: 'mia' }],
+      true,
+      'not_found',
+    ]);
   });
 });
 

@@ -37,7 +37,7 @@ export interface CommandsContext {
 }
 
 /** The path on which a node takes commands of other nodes. */
-export const COMMANDS_PATH = '/cluster/commands';
+const COMMANDS_PATH = '/cluster/commands';
 
 /**
  * Does what needs the owner of a session: here, or on the node that owns it. Nodes trust each other by the store that they share: a command is written there, and the
