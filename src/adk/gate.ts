@@ -240,7 +240,10 @@ class Gated extends BaseTool {
     return output;
   }
 
-  /** ADK leaves a call open when a long-running tool returns nothing; read right after the tool, one call at a time. */
+  /**
+   * Marks the call as long-running or not. ADK reads the mark right after the tool returns, one call at a time, and leaves a long-running call without output
+   * open.
+   */
   private answerLater(later: boolean): undefined {
     (this as { isLongRunning: boolean }).isLongRunning = later;
     return undefined;

@@ -124,7 +124,7 @@ export class Commands {
     // Checks the message first, so that a refused one creates no session.
     const message = command.do === 'send' ? readInput([command.message], limits) : null;
     if (message && message.kind !== 'message')
-      throw new ProtocolError('bad_request', 'The message must be one of the user.');
+      throw new ProtocolError('bad_request', 'The message must have the role "user".');
     const session = await open(key, true);
     if (!session) throw noSuchSession();
     if (message) return session.sendFor(message, command.requestId);

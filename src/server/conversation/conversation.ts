@@ -246,7 +246,7 @@ export class Conversation implements Session {
 
   async resume(last: string | null): Promise<SseResponse | null> {
     const response = this.reading.resume(last);
-    // A client that names its last chunk comes back to its own response; others only read along.
+    // A client that names its last chunk resumes its own response; other clients only watch.
     return this.resumable(response && last !== null ? this.active(response) : response);
   }
 

@@ -70,7 +70,7 @@ export function forward(handover: Handover, body: string | null): Promise<Forwar
   });
 }
 
-/** Asks another node, and reads its whole answer; null when that does not have the session. Throws as `forward` does. */
+/** Sends a request to another node and reads its whole response; null when that node does not own the session. Throws as `forward` does. */
 export async function askNode(handover: Handover, body: string): Promise<string | null> {
   const { status, headers, body: answer } = await forward(handover, body);
   if (headers[NOT_HERE] !== undefined) {
@@ -129,7 +129,7 @@ export function reach(node: NodePlace): Promise<void> {
   });
 }
 
-/** Whether another node says that it can do its work. Never rejects. */
+/** Whether another node reports that it can use its store and hub. Never rejects. */
 export function isFit(node: NodePlace, basePath: string): Promise<boolean> {
   const request = new Request(new URL(`${basePath}/health`, node.address));
   const outgoing = open({ request, node, signal: AbortSignal.timeout(CONNECT_MS) }, {});

@@ -50,7 +50,7 @@ export interface NodeContext extends NodeOptions {
   basePath: string;
   /** Why the hub cannot be used at the moment; null when it can, or there is none. */
   hubFault: () => string | null;
-  /** This node cannot do its work, and another can. */
+  /** Called when this node cannot use an engine and another node can. */
   onUnfit: (away: readonly NodeEngine[]) => void;
 }
 

@@ -242,7 +242,7 @@ export class Drafts {
     this.sounds.delete(messageId);
   }
 
-  /** Stored messages without parts that are only drafts: a reader of the response in progress gets these from its chunks. */
+  /** The stored messages without their draft parts: a reader of the response in progress gets the drafts as chunks. */
   without(stored: Message[]): Message[] {
     return stored.flatMap((message) => {
       const count = this.saved.get(message.id) ?? message.parts.length;

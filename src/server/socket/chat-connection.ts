@@ -222,7 +222,7 @@ export class ChatConnection implements AcceptedSocket {
     this.context.socket.ping(Buffer.from(name));
   }
 
-  /** The client reads a response no more. Its turn is stopped, once it is sure to have begun. */
+  /** The client no longer reads a response. Its turn is stopped as soon as it has started. */
   private async abort(requestId: string): Promise<void> {
     const open = this.open.get(requestId);
     if (!open) return;

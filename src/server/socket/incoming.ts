@@ -314,8 +314,8 @@ export class SocketRequests {
   }
 
   /**
-   * Claims the active connection, once it is known that the user has not signed out: their connection is closed then. Claims that come while the application
-   * is asked are the same claim.
+   * Claims the active connection, if the application confirms that the user is still signed in; otherwise the connection of the user is closed. Further
+   * claims during that check wait for its result.
    */
   private claim(): Promise<void> | undefined {
     const { session, listener, isSignedOut } = this.context;

@@ -76,11 +76,11 @@ export class EventList {
   }
 }
 
-/** What the store holds of a session, in memory. */
+/** A copy of a stored session, in memory. */
 export interface CachedSession {
-  /** With the fence of the owner that it was read for: a later owner may have written since. */
+  /** The key with the fence of the owner for whom the session was read; a later owner may have written since. */
   key: OwnedKey;
-  /** As the store has it, without changes that a turn has not stored. */
+  /** The stored state, without changes that a turn has not stored yet. */
   state: StateRecord;
   list: EventList;
   /** Whether the history has events before those of the list. */

@@ -206,7 +206,7 @@ export class Messages {
     if (this.activeDraft) this.lastActiveId = this.activeDraft.id;
   }
 
-  /** Leaves the active draft open without an active one. Whether the agent works does not change. */
+  /** Makes no draft the active one; the draft itself stays open. Whether the agent works does not change. */
   deactivate(): void {
     this.activeDraft = null;
   }

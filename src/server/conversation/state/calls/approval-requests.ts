@@ -38,7 +38,7 @@ export class ApprovalRequests {
     this.held.push(call);
   }
 
-  /** A call ended: the next request is shown once the input is worked out. */
+  /** A call ended: the next request is shown after the current input. */
   setDue(): void {
     this.isDue = true;
   }
@@ -50,7 +50,7 @@ export class ApprovalRequests {
     this.showNext();
   }
 
-  /** Shows what waited for other calls of its step, once these are stored, answered or gone. */
+  /** Shows requests and calls that waited for other calls of their step, once these are stored, answered or gone. */
   showHeld(): void {
     if (this.isWaiting || this.held.length > 0) this.showNext();
   }

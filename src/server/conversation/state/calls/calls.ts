@@ -143,7 +143,7 @@ export class Calls {
       this.outcomes.end(call, { kind: 'error', errorText: 'The question could not be written down.' });
   }
 
-  /** Does what an answer allows. */
+  /** Performs the step that an answer allows. */
   perform(step: Step): void {
     const { chunks, outcomes } = this;
     const { call, next } = step;

@@ -75,7 +75,7 @@ export class Driver {
     this.response = { draft, stage: { is: 'answering', steps }, isStopped: false };
   }
 
-  /** Does the next thing that nothing waits for any more; returns whether there was one. */
+  /** Performs the next step that can start now; returns whether there was one. */
   continue(): boolean {
     return this.response ? this.continueResponse(this.response) : this.continueTurn();
   }

@@ -358,7 +358,7 @@ export class TurnStart {
   }
 }
 
-/** Whether a stored message starts again that nothing answered. */
+/** Whether the writes restart the turn of a stored message that has no answer. */
 function restartsIn(writes: readonly Write[]): boolean {
   return writes.some((write) => write.do === 'rewind' && write.restart);
 }

@@ -189,7 +189,7 @@ export class Turns {
     return true;
   }
 
-  /** Starts everything that nothing waits for any more. Called after every input. */
+  /** Starts everything that can start now. Called after every input. */
   settle(): void {
     const { calls } = this;
     do {
