@@ -34,6 +34,7 @@ export {
 export { MessageChunks, type MessageOutput, usageIn } from './message-chunks.ts';
 export {
   type ApprovalOverride,
+  approvalMessageOf,
   approvalTimeoutOf,
   type DeferredCall,
   preliminaryOutput,

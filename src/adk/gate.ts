@@ -20,6 +20,7 @@ import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
 import {
+  approvalMessageOf,
   approvalTimeoutOf,
   decide,
   type InnerRun,
@@ -175,6 +176,7 @@ class Gated extends BaseTool {
         invocationId: toolContext.invocationId,
         branch: invocationContext.branch,
         approvalTimeoutMs: approvalTimeoutOf(this.inner),
+        approvalMessage: facts.asks ? approvalMessageOf(this.inner, args) : undefined,
         ...(isLongRunning && { isLongRunning }),
       });
       return this.answerLater(true);

@@ -71,6 +71,8 @@ export interface DeferredCall extends ToolFacts {
   branch: string | undefined;
   /** How long its approval request waits, when its tool says so. */
   approvalTimeoutMs?: number | null | undefined;
+  /** What its approval request says, when its tool says so. */
+  approvalMessage?: string | undefined;
   /** Whether a long-running tool was started, whose output comes from outside, at an unknown time. */
   isLongRunning?: boolean;
 }
@@ -164,6 +166,14 @@ export function approvalTimeoutOf(tool: BaseTool | undefined): number | null | u
   return tool instanceof DuologueTool ? tool.approvalTimeoutMs : undefined;
 }
 
+/** What the approval request of a call says by the definition of its tool. */
+export function approvalMessageOf(
+  tool: BaseTool | undefined,
+  args: Record<string, unknown>,
+): string | undefined {
+  return tool instanceof DuologueTool ? tool.approvalMessage(args) : undefined;
+}
+
 /** Whether calls of a tool may wait for a user or a browser. */
 export function mayWait(tool: BaseTool): boolean {
   if (tool instanceof DuologueTool) return tool.runsOn === 'client' || tool.mayAsk;
@@ -253,7 +263,7 @@ export class ServerTools {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const { after } = this.rules;
-    const timeoutMs = isAgentTool(tool) ? null : this.rules.timeoutMs;
+    const timeoutMs = this.limitOf(tool);
     const stop = new AbortController();
     const cancels: (() => void)[] = [];
     const late = new Promise<never>((_, reject) => {
@@ -309,6 +319,13 @@ export class ServerTools {
   link(callId: string | undefined, tool: BaseTool): CallLink | undefined {
     const { outlet } = this.rules;
     return callId === undefined || !outlet ? undefined : new CallLink(() => outlet(callId, tool));
+  }
+
+  /** How long a call of the tool may run. */
+  private limitOf(tool: BaseTool): number | null {
+    if (isAgentTool(tool)) return null;
+    const own = tool instanceof DuologueTool ? tool.timeoutMs : undefined;
+    return own === undefined ? this.rules.timeoutMs : own;
   }
 
   private isConcurrent(tool: BaseTool): boolean {

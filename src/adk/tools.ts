@@ -1,5 +1,6 @@
 import { BaseTool, Context, FunctionTool } from '@google/adk';
 import { z } from 'zod/v4';
+import { cut, LIMITS } from '../protocol/limits.ts';
 
 /**
  * Caches the declaration of a tool. ADK converts the schema of the arguments anew for every model call, though it never changes. Each caller gets a copy,
@@ -144,6 +145,11 @@ interface Definition<P extends Parameters, O> {
    * the server, over SSE and over BIDI.
    */
   approvalTimeoutMs?: number | null;
+  /**
+   * What the approval request says, for the user. It is part of the request (`approval.descriptor.message` of the part, `message` of an approval of the hooks), cut at 2,000
+   * characters. A function that throws, or returns no text, leaves it out.
+   */
+  approvalMessage?: (args: Args<P>) => string;
   /** Throws when these arguments are invalid: before the user is asked, and again before the tool runs. */
   check?: (args: Args<P>, context: Context) => Maybe<void>;
 }
@@ -153,6 +159,8 @@ export interface ServerTool<P extends Parameters, O = unknown> extends Definitio
   runsOn?: 'server';
   /** The tool has no side effects, so its calls run in parallel with others. Otherwise the calls of a session run one after the other. */
   concurrent?: boolean;
+  /** How long a call may run, in milliseconds; null means no limit. It replaces the option `toolTimeoutMs` of the server. */
+  timeoutMs?: number | null;
   /**
    * Does the work. It returns the output; an error that it throws is shown to user and model. An async generator shows each value that it yields as a preliminary output;
    * the value that it returns is the output, or else the last one that it yielded.
@@ -194,7 +202,9 @@ export class DuologueTool<
 
   constructor(definition: AnyDefinition) {
     checkExecute(definition);
-    checkTimeout(definition);
+    const { timeoutMs } = definition as { timeoutMs?: unknown };
+    checkTime(definition.name, 'approvalTimeoutMs', definition.approvalTimeoutMs);
+    checkTime(definition.name, 'timeoutMs', timeoutMs);
     const { name, description, parameters: schema = z.object({}) } = definition;
     super({ name, description });
     this.definition = definition;
@@ -236,6 +246,25 @@ export class DuologueTool<
   /** How long an approval request of the tool waits; null means no limit, and undefined is as long as the server says. */
   get approvalTimeoutMs(): number | null | undefined {
     return this.definition.approvalTimeoutMs;
+  }
+
+  /** What the approval request of a call says; undefined when the tool does not say it. */
+  approvalMessage(args: Record<string, unknown>): string | undefined {
+    const parsed = this.schema.safeParse(args);
+    if (!parsed.success) return undefined;
+    try {
+      const message: unknown = this.definition.approvalMessage?.(parsed.data);
+      // A promise is no text; one that rejects must not end the process.
+      if (message instanceof Promise) message.catch(() => undefined);
+      return typeof message === 'string' && message !== '' ? cut(message, LIMITS.reasonLength) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** How long a call may run on the server; null means no limit, and undefined is as long as the server says. */
+  get timeoutMs(): number | null | undefined {
+    return this.definition.runsOn === 'client' ? undefined : this.definition.timeoutMs;
   }
 
   /** Whether a call with these validated arguments asks. */
@@ -333,11 +362,11 @@ function checkExecute(definition: AnyDefinition): void {
     throw new TypeError(noGenerator(name));
 }
 
-/** Throws when the time for an approval is no time: such a request would never expire, or at once. */
-function checkTimeout({ name, approvalTimeoutMs: time }: AnyDefinition): void {
+/** Throws when a time limit is no time: what it limits would never end, or at once. */
+function checkTime(tool: string, name: string, time: unknown): void {
   if (time === undefined || time === null || (typeof time === 'number' && time >= 0)) return;
   throw new TypeError(
-    `The "approvalTimeoutMs" of the tool "${name}" must be a number of milliseconds that is not negative, or null for no limit.`,
+    `The "${name}" of the tool "${tool}" must be a number of milliseconds that is not negative, or null for no limit.`,
   );
 }
 

@@ -26,6 +26,8 @@ interface ApprovalFields {
   toolCallId: string;
   /** When the approval request expires, in milliseconds since 1970; null: never. */
   expiresAt: number | null;
+  /** What the request says, when the definition of the tool has `approvalMessage`. */
+  message?: string;
   /** Whether it is a call of the confirmation tool, whose output is the decision. */
   isConfirmation: boolean;
 }
@@ -67,7 +69,7 @@ function approvalOf(messageId: string, part: Part): PendingApproval | null {
   const { originalFunctionCall: asked } = ((isConfirmation && input) || {}) as {
     originalFunctionCall?: { name?: unknown; args?: unknown };
   };
-  const { expiresAt } = (request?.descriptor ?? {}) as { expiresAt?: unknown };
+  const { expiresAt, message } = (request?.descriptor ?? {}) as { expiresAt?: unknown; message?: unknown };
   return {
     id: request?.id ?? toolCallId,
     messageId,
@@ -75,6 +77,7 @@ function approvalOf(messageId: string, part: Part): PendingApproval | null {
     toolName: typeof asked?.name === 'string' ? asked.name : name,
     input: isConfirmation ? (asked?.args ?? {}) : input,
     expiresAt: typeof expiresAt === 'number' ? expiresAt : null,
+    ...(typeof message === 'string' ? { message } : {}),
     isConfirmation,
   };
 }

@@ -68,6 +68,7 @@ export const CHUNKS = {
         .object({
           expiresAt: milliseconds.optional().describe('absent: no time limit'),
           queued: z.number().optional().describe('requests of the message that follow'),
+          message: z.string().optional().describe('what the request says to the user'),
         })
         .optional(),
     }),

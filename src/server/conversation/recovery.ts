@@ -1,5 +1,5 @@
 import { type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
-import { approvalTimeoutOf, usageIn } from '../../adk/for-server.ts';
+import { approvalMessageOf, approvalTimeoutOf, usageIn } from '../../adk/for-server.ts';
 import {
   APPROVAL_TIMED_OUT,
   type DataParts,
@@ -129,8 +129,7 @@ async function recover(source: RecoverySource): Promise<RecoveredSession> {
     const owner = byId.get(record.messageId) ?? { id: record.messageId, role: 'assistant', parts: [] };
     owners.set(owner.id, owner);
     const view = viewOf(record, owner);
-    const approvalTimeoutMs = view.state === 'queued' ? await timeoutByTool(source, record) : undefined;
-    calls.push({ record, ...view, approvalTimeoutMs });
+    calls.push({ record, ...view, ...(view.state === 'queued' ? await requestByTool(source, record) : {}) });
   }
   const userMessages = messages
     .filter(({ role }) => role === 'user')
@@ -218,11 +217,18 @@ async function unansweredMessages(
 }
 
 /**
- * How long the approval request of a queued call waits by the definition of its tool. The deadline is not stored, since it begins when the request is shown;
+ * How long the approval request of a queued call waits, and what it says, by the definition of its tool. The deadline is not stored, since it begins when the request is shown;
  * the tool that would run is the one of this process too. A toolset that fails now may bring the tool later, so the option of the server counts then.
  */
-async function timeoutByTool(source: RecoverySource, call: CallRecord): Promise<number | null | undefined> {
-  return approvalTimeoutOf(await toolOf(source, call).catch(() => undefined));
+async function requestByTool(
+  source: RecoverySource,
+  call: CallRecord,
+): Promise<Pick<Recovered['calls'][number], 'approvalTimeoutMs' | 'approvalMessage'>> {
+  const tool = await toolOf(source, call).catch(() => undefined);
+  return {
+    approvalTimeoutMs: approvalTimeoutOf(tool),
+    approvalMessage: approvalMessageOf(tool, call.args),
+  };
 }
 
 /** The state of a stored call. An approval request that the message does not show was never sent. */

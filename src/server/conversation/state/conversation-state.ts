@@ -110,6 +110,7 @@ export class ConversationState {
     this.context.startInput(now);
     this.dispatch(input);
     this.turns.settle();
+    this.calls.showProgress();
     this.speech.settle();
     this.turns.setTimer();
     return this.context.takeEffects();

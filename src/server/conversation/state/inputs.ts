@@ -61,6 +61,8 @@ export interface Recovered {
     isConfirming: boolean;
     /** How long its approval request waits, when its tool says so and the request is still to be shown. */
     approvalTimeoutMs?: number | null | undefined;
+    /** What its approval request says, when its tool says so and the request is still to be shown. */
+    approvalMessage?: string | undefined;
   }[];
   /** The messages that these calls belong to. */
   messages: Message[];

@@ -22,12 +22,15 @@ interface CallFacts {
   isAnnounced: boolean;
   isConfirming: boolean;
   approvalTimeoutMs?: number | null | undefined;
+  approvalMessage?: string | undefined;
 }
 
 /** A call that has no outcome yet. Its state changes only by the transitions of `call-states.ts`. */
 export class OpenCall {
   /** How long the approval request waits, when the tool says so; null means no limit. */
   readonly approvalTimeoutMs: number | null | undefined;
+  /** What the approval request says, when the tool says so. */
+  readonly approvalMessage: string | undefined;
   private stored: CallRecord;
   private current: CallState;
   /** The outcome of a call that is `ending`. */
@@ -48,6 +51,7 @@ export class OpenCall {
     this.announced = facts.isAnnounced;
     this.confirming = facts.isConfirming;
     this.approvalTimeoutMs = facts.approvalTimeoutMs;
+    this.approvalMessage = facts.approvalMessage;
   }
 
   get record(): CallRecord {
@@ -351,7 +355,12 @@ export class OpenCalls {
         expiresAt: next === 'client' && !call.isLongRunning ? clientDeadline : null,
       },
       'issuing',
-      { isAnnounced: false, isConfirming: false, approvalTimeoutMs: call.approvalTimeoutMs },
+      {
+        isAnnounced: false,
+        isConfirming: false,
+        approvalTimeoutMs: call.approvalTimeoutMs,
+        approvalMessage: call.approvalMessage,
+      },
     );
   }
 

@@ -89,7 +89,7 @@ export class CallChunks {
     }
     this.announce(call, draft);
     const { messageId } = call.record;
-    const chunk = approvalRequest(call.record, queued);
+    const chunk = approvalRequest(call, queued);
     context.emit({ type: 'say-stored', messageId, chunk, inStep: context.policy.steps });
   }
 
@@ -148,8 +148,13 @@ export class CallChunks {
 }
 
 /** The chunk of an approval request. */
-function approvalRequest({ approvalId, id, expiresAt }: CallRecord, queued: number): Chunk {
-  const descriptor = { ...(expiresAt === null ? {} : { expiresAt }), ...(queued > 0 ? { queued } : {}) };
+function approvalRequest({ record, approvalMessage: message }: OpenCall, queued: number): Chunk {
+  const { approvalId, id, expiresAt } = record;
+  const descriptor = {
+    ...(expiresAt === null ? {} : { expiresAt }),
+    ...(queued > 0 ? { queued } : {}),
+    ...(message === undefined ? {} : { message }),
+  };
   return {
     type: 'tool-approval-request',
     approvalId: approvalId ?? '',

@@ -198,7 +198,6 @@ export class Turns {
       if (!isResumed && !this.open.areExpiring && !this.starting.request) calls.publishLate();
     } while (this.answers.takeHeld() || this.driver.continue() || this.startNext());
     calls.requests.showHeld();
-    calls.showProgress();
   }
 
   /** Takes the request of a client to stop. One that names a message means no other: the agent may write the next one already. */
