@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { chatOf } from '../client/support/chat.ts';
+import { ways } from '../contract/support/ways.ts';
 import { answerBody, approve } from '../server/support/answers.ts';
 import { read, say } from '../support/harness.ts';
 import { decision } from '../support/live.ts';
+import { newestSdk } from '../support/sdks.ts';
 import { ask, auditOf, counted, deltas, Group, messagesOf, post, textOf, wordsOf } from './support/group.ts';
 import { testSchema } from './support/schema.ts';
 
@@ -109,7 +113,70 @@ describe('any request on any node', () => {
   });
 });
 
+type Place = { url: string; port: number };
+
+/** A page with the stock WebSocket transport of the newest `ai`. It connects to the first node of the list that lives, and resumes after a lost connection. */
+function stockPage(id: string, first: Place, ...others: Place[]) {
+  class Routed extends WebSocket {
+    constructor(url: string | URL) {
+      const lives =
+        [first, ...others].find(({ port }) => group.nodes.some((node) => node.port === port)) ?? first;
+      super(String(url).replace(String(first.port), String(lives.port)));
+    }
+  }
+  const way = ways['stock WebSocket']({
+    sdk: newestSdk,
+    duologue: null as never,
+    url: first.url,
+    executors: {},
+    WebSocket: Routed as never,
+  });
+  pages.push(way);
+  const lost: string[] = [];
+  let recovering = 0;
+  const chat = chatOf(newestSdk, {
+    id,
+    transport: way.transport,
+    onError: (error) => {
+      lost.push(error.message);
+      recovering++;
+      // The chat changes its status after this call.
+      setImmediate(() => void way.recover?.(chat).finally(() => recovering--));
+    },
+  });
+  return { chat, lost, rests: () => recovering === 0 && chat.status === 'ready' };
+}
+
+const pages: { close(): void }[] = [];
+afterEach(() => {
+  for (const page of pages.splice(0)) page.close();
+});
+
 describe('an owner that dies', () => {
+  test.each(['the node of the client', 'another node'])(
+    '[W2] [W6] by a kill, while the stock client of the newest ai reads at %s: the client has every word once, and the chat goes on',
+    async (which) => {
+      const id = `s-${randomUUID()}`;
+      const [owner, second, third] = [group.one(0), group.one(1), group.one(2)];
+      await post(owner.url, say('count 1', id));
+      const { chat, lost, rests } = stockPage(id, which === 'another node' ? second : owner, second, third);
+      void chat.sendMessage({ text: 'count 1000' });
+      const shown = () => textOf(chat.messages.at(-1));
+      await until(async () => shown().startsWith(counted(60)));
+      await group.end(owner, 'SIGKILL');
+      await until(async () => rests());
+      const { messages } = await messagesOf(group.url, id);
+      expect(counted(999).startsWith(shown())).toBe(true);
+      expect(shown()).toBe(textOf(messages.at(-1)));
+      expect(chat.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+      expect(chat.messages.at(-1)?.id).toBe(messages.at(-1)?.id);
+      expect(messages.at(-1)?.metadata).toMatchObject({ interrupted: true });
+      expect(lost.length > 0 || which === 'another node').toBe(true);
+      await chat.sendMessage({ text: 'count 5' });
+      expect([chat.status, shown()]).toEqual(['ready', counted(5)]);
+    },
+  );
+
   test.each([1, 2, 3])(
     'by a kill, while it speaks: another takes the conversation over, with what was said, and goes on (%s)',
     async () => {
