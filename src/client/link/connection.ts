@@ -305,7 +305,10 @@ export class Connection {
     this.#findCause();
   }
 
-  /** Asks over HTTP why a link did not open, or opens another when the link was open. A server with other WebSockets may leave a handshake without an answer. */
+  /**
+   * Asks over HTTP why a link did not open, or opens another one when the link had been open. A server with WebSockets of other libraries may leave a
+   * handshake unanswered.
+   */
   #findCause(certain = (error: ProtocolError | null) => error): void {
     const mayAsk = this.#state.status === 'connecting' && !this.#signedOut && this.#network.isOnline();
     if (!this.#kind.findCause || !mayAsk) return this.#retry();

@@ -132,7 +132,7 @@ function messageIn(parts: readonly Part[]): Turn | undefined {
   return { ...wordsOf(texts.join('\n')), pictures, calls: [], spoken: '', closing: '' };
 }
 
-/** The calls whose results a notice brings; a text that no response bears out is a message like any other. */
+/** The calls whose results are in a notice of the server. A text that only looks like a notice, without a response in the history, is an ordinary message. */
 function noticedCalls(turns: readonly Turn[], parts: readonly Part[]): Call[] {
   const notices = parts.flatMap((part) => readNotice(part.text ?? '') ?? []);
   if (notices.length < parts.length) return [];

@@ -82,7 +82,7 @@ export class LiveLink {
   private state: State = { is: 'idle' };
   private n = 0;
   private handle: string | null = null;
-  /** Whether a session was open on this connection: only that session knows what happened since. */
+  /** Whether a session was open on this connection. Only that session has the conversation since then, so a new one cannot replace it. */
   private wasOpen = false;
   private isBusy = false;
   private tries = 0;

@@ -6,7 +6,7 @@ export interface UserListedRow extends ListedRow {
   user: string;
 }
 
-/** A page of the sessions of all users, from one row more than the page has. */
+/** A page of the sessions of all users. `rows` has one row more than the page when another page follows. */
 export function allSessionsPage(rows: readonly UserListedRow[], count: number): AllSessionsPage {
   const listed = rows.slice(0, count);
   const last = rows.length > count ? listed.at(-1) : undefined;

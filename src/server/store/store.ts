@@ -65,7 +65,7 @@ export interface SessionSummary {
 
 /** A session in the list of its user. */
 export interface ListedSession extends SessionSummary {
-  /** Whether a call of it waits for a decision of the person. */
+  /** Whether a call of the session waits for a decision of the user. */
   isWaiting: boolean;
   /** Whether its last answer failed, or was cut off. */
   hasFailed: boolean;

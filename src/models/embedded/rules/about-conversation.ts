@@ -70,7 +70,7 @@ export const retry: Rule = {
   },
 };
 
-/** Whether a call certainly had no effect: only then it is repeated by a short word. */
+/** Whether a call certainly had no effect. Only such a call is made again when the user writes a short text such as "again". */
 function isSurelyUndone(call: Call): boolean {
   return !['done', 'unknown', 'silent', 'pending', 'result-timeout'].includes(outcomeOf(call).kind);
 }
