@@ -1,7 +1,11 @@
 import {
+  type CompactedEvent,
+  createEvent,
+  type Event,
   InMemoryArtifactService,
   InMemoryMemoryService,
   LlmAgent,
+  TokenBasedContextCompactor,
   TruncatingContextCompactor,
 } from '@google/adk';
 import { expect } from 'vitest';
@@ -80,6 +84,39 @@ export const SERVICES: Row[] = [
       for (const words of ['one', 'two', 'three']) await say(words);
       const texts = model.lastContents.flatMap(({ parts = [] }) => parts.map((part) => part.text));
       expect(texts).toEqual(['two', 'Two.', 'three']);
+    },
+    'yes, driven turn by turn',
+  ),
+
+  works(
+    'compaction with a summary: the model gets it in place of the oldest events',
+    async (place) => {
+      const model = new ScriptedModel([[text('One.')], [text('Two.')], [text('Three.')]]);
+      const summarizer = {
+        async summarize(events: Event[]): Promise<CompactedEvent> {
+          const words = `Summary of ${events.length}.`;
+          const event = createEvent({ author: 'user', content: { role: 'user', parts: [{ text: words }] } });
+          const [first, last] = [events[0], events.at(-1)];
+          return {
+            ...event,
+            isCompacted: true,
+            startTime: first?.timestamp ?? 0,
+            endTime: last?.timestamp ?? 0,
+            compactedContent: words,
+          };
+        },
+      };
+      const compactor = new TokenBasedContextCompactor({
+        tokenThreshold: 1,
+        eventRetentionSize: 1,
+        summarizer,
+      });
+      const agent = new LlmAgent({ name: 'assistant', model, contextCompactors: [compactor] });
+      const { say } = await place.talk({ agent });
+      for (const words of ['one', 'two', 'three']) await say(words);
+      const texts = model.lastContents.flatMap(({ parts = [] }) => parts.map((part) => part.text));
+      expect(texts[0]).toContain('Summary of');
+      expect(texts).not.toContain('one');
     },
     'yes, driven turn by turn',
   ),
