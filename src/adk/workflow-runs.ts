@@ -33,7 +33,8 @@ export function noteEmitted({ channel }: NodeContext, run: NodeRun): void {
   noted.add(channel);
   const push = channel.push.bind(channel);
   channel.push = (event) => {
-    if (!event.partial) void run.whenStored(event.id);
+    // Registers the event. The promise resolves whether or not the event could be stored, so it never rejects.
+    if (!event.partial) run.whenStored(event.id).catch(() => undefined);
     push(event);
   };
 }
