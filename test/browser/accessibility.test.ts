@@ -175,7 +175,7 @@ describe('in light and in dark', () => {
     const url = `${here.server.url}/?session=chat_missing`;
     const person = new Person(await here.open({ mode: 'sse', url, locale: 'ja-JP' }));
     const { page } = person;
-    await page.getByText('この会話はすでに存在しないか').waitFor();
+    await page.getByText('この会話は削除されたか').waitFor();
     expect(await violationsInBothSchemes(page)).toEqual([]);
     await page.getByRole('main').getByRole('button', { name: '新しい会話' }).click();
     await person.say('こんにちは');

@@ -116,7 +116,7 @@ describe('a conversation', () => {
     await began(person);
     relay.cut();
     const banner = person.page.getByTestId('connection-banner');
-    await banner.getByText('The connection was lost.').waitFor();
+    await banner.getByText('Connection lost.').waitFor();
     await person.say('What is the weather in Tokyo?');
     await person.page.getByText('Will be sent when you are back online').waitFor();
     relay.restore();
@@ -188,7 +188,7 @@ describe('a conversation', () => {
       const card = page.getByTestId('error-card');
       await card.getByRole('heading', { name: 'Cut off' }).waitFor();
       // What waited does not take the way to another answer away.
-      await page.getByText('Waits, because the answer above was cut off.').waitFor();
+      await page.getByText('Waiting: the answer above was cut off.').waitFor();
       await page.getByRole('button', { name: 'Don’t send' }).click();
       // The last words may have been painted meanwhile.
       const shown = await numbers(person);

@@ -84,7 +84,7 @@ describe('when something goes wrong the page', () => {
     await person.card('requested').waitFor();
     await server.stop('SIGKILL');
     await person.connection('reconnecting').waitFor();
-    await person.page.getByText('The connection was lost.').waitFor();
+    await person.page.getByText('Connection lost.').waitFor();
     await server.start();
     await person.connection('live').waitFor();
     await person.approve();
@@ -136,7 +136,7 @@ describe('when something goes wrong the page', () => {
     async (mode) => {
       const person = new Person(await here.open({ mode, url: `${here.server.url}/?session=chat_unknown` }));
       const { page } = person;
-      await page.getByText('This conversation does not exist any more').waitFor();
+      await page.getByText('This conversation was deleted').waitFor();
       await page.getByRole('main').getByRole('button', { name: 'New conversation' }).click();
       await page.getByText('What can I do for you?').waitFor();
       await expect.poll(() => new URL(page.url()).search).toBe('');

@@ -61,7 +61,7 @@ describe('after an error', () => {
       fail();
       await page.getByTestId('error-card').waitFor();
       if (queued === 'a message')
-        await page.getByText('Waits, because the message before it failed.').waitFor();
+        await page.getByText('Waiting: the message before it failed.').waitFor();
       expect(await saidTexts()).toEqual(['one']);
       fake.answer = () => ({ text: 'Yes.', finish: 'stop' });
       await page.unroute('**/stream');
@@ -78,7 +78,7 @@ describe('after an error', () => {
         await page.getByRole('button', { name: 'Try again' }).click();
       } else {
         // The server never had it: it waits to be sent, and goes only when the person says so.
-        await page.getByText('Was not sent.').waitFor();
+        await page.getByText('Not sent yet.').waitFor();
         expect(await saidTexts()).toEqual(rest);
         await page.getByRole('button', { name: 'Send now' }).click();
       }

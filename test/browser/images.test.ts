@@ -145,7 +145,7 @@ describe('pictures', () => {
     });
     await alert.getByText('“moving.png” is not a PNG, JPEG or WebP picture.').waitFor();
     await attach(person, { ...good, name: 'torn.png', buffer: good.buffer.subarray(0, 20) });
-    await alert.getByText('“torn.png” cannot be read as a picture. It may be damaged.').waitFor();
+    await alert.getByText('“torn.png” can’t be opened. It may be damaged.').waitFor();
     await attach(person, ...Array.from({ length: 6 }, (_, index) => ({ ...good, name: `${index}.png` })));
     await alert.getByText('You can send up to 4 pictures in a message. The others were left out.').waitFor();
     await expect.poll(() => strip(person).count()).toBe(4);
@@ -158,7 +158,7 @@ describe('pictures', () => {
     await attach(person, large);
     await expect.poll(() => strip(person).count()).toBe(1);
     await attach(person, await picture(person.page, 'image/png', 1350, 'clear noise'));
-    await person.page.getByText('“picture.png” is larger than 5 MB, even when made smaller.').waitFor();
+    await person.page.getByText('“picture.png” is too large. The limit is 5 MB.').waitFor();
     const posted = person.page.waitForRequest((request) => request.url().endsWith('/stream'));
     await person.say('What is in this picture?');
     expect((await posted).postDataBuffer()?.byteLength ?? 0).toBeLessThan(7 * 1024 * 1024);

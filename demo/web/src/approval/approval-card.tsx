@@ -2,6 +2,7 @@ import { CONFIRMATION_TOOL } from 'duologue/protocol';
 import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage } from '../i18n/language.tsx';
 import { type ToolPart, toolName } from '../tools/tool-part.ts';
+import { ToolProgress } from '../tools/tool-progress.tsx';
 import { useAnnounce } from '../ui/announcer.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { AnswerForm } from './answer-form.tsx';
@@ -94,6 +95,7 @@ export function ApprovalCard({
               {approval.yourReason}: <q>{part.approval.reason}</q>
             </p>
           ) : null}
+          <ToolProgress part={part} />
           {state === 'processing' ? <Details question={question} /> : null}
           {isAsking ? (
             <div ref={asked} className="space-y-3">

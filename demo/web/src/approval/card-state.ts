@@ -50,7 +50,7 @@ export function cardStateOf(part: ToolPart): CardState {
     case 'approval-responded':
       return part.approval?.approved === true ? 'processing' : 'denying';
     case 'output-available':
-      return 'done';
+      return part.preliminary === true ? 'processing' : 'done';
     case 'output-denied':
       return 'denied';
     case 'output-error':

@@ -3,7 +3,7 @@ import type { Messages } from '../i18n/en.ts';
 import type { Language } from '../i18n/language.tsx';
 import type { CallSentence } from '../tools/page-tool.ts';
 import { pageTool } from '../tools/page-tools.tsx';
-import { fields, type ToolPart, toolName } from '../tools/tool-part.ts';
+import { fields, hasOutput, type ToolPart, toolName } from '../tools/tool-part.ts';
 import { reveal } from './reveal.ts';
 
 /** What a card asks or tells about a call. */
@@ -24,7 +24,7 @@ function subjectOf(part: ToolPart): Pick<Question, 'toolCallId' | 'tool' | 'inpu
 
 /** Whether a call did what it was asked for. */
 function isDone(part: ToolPart): boolean {
-  if (part.state !== 'output-available' || toolName(part) === CONFIRMATION_TOOL) return false;
+  if (!hasOutput(part) || toolName(part) === CONFIRMATION_TOOL) return false;
   const { success, error } = fields(part.output);
   return success !== false && error === undefined;
 }

@@ -6,9 +6,10 @@ import { useMessages } from '../i18n/language.tsx';
 import { CodeBlock } from '../markdown/code-block.tsx';
 import { RichText } from '../markdown/rich-text.tsx';
 import { ToolCard } from '../tools/tool-card.tsx';
-import { asToolPart } from '../tools/tool-part.ts';
+import { asToolPart, hasOutput } from '../tools/tool-part.ts';
 import { ToolResult } from '../tools/tool-result.tsx';
 import { InspectButton } from '../wire/inspection.tsx';
+import { Author } from './author.tsx';
 import { briefThought } from './brief-thought.ts';
 import { FilePart } from './file-part.tsx';
 import { Picture } from './picture.tsx';
@@ -39,7 +40,7 @@ export const Part = memo(
               place={place === null ? null : (place.split('/').map(Number) as [number, number])}
               onDecide={onDecide}
             >
-              {call.state === 'output-available' ? <ToolResult part={call} isBrief /> : null}
+              {hasOutput(call) ? <ToolResult part={call} isBrief /> : null}
             </ApprovalCard>
           ) : (
             <ToolCard part={call} />
@@ -50,9 +51,17 @@ export const Part = memo(
     }
     switch (part.type) {
       case 'text':
-        return part.text === '' ? null : <RichText text={part.text} isGrowing={isGrowing} />;
+        return part.text === '' ? null : (
+          <Author part={part}>
+            <RichText text={part.text} isGrowing={isGrowing} />
+          </Author>
+        );
       case 'reasoning':
-        return briefThought(part) === null ? <Thoughts text={part.text} isGrowing={isGrowing} /> : null;
+        return briefThought(part) === null ? (
+          <Author part={part}>
+            <Thoughts text={part.text} isGrowing={isGrowing} />
+          </Author>
+        ) : null;
       case 'file':
         return <FilePart file={part} alt={pictures.receivedPicture} />;
       case 'data-image':

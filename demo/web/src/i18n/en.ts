@@ -184,6 +184,7 @@ export const en = {
     stopped: 'Stopped',
     input: 'Input',
     output: 'Output',
+    progress: 'Progress',
     error: 'Error',
     details: 'Details',
     confirmation: 'Approval',

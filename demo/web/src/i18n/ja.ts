@@ -183,6 +183,7 @@ export const ja: Messages = {
     stopped: '停止',
     input: '入力',
     output: '出力',
+    progress: '進行状況',
     error: 'エラー',
     details: '詳細',
     confirmation: '承認',

@@ -5,7 +5,8 @@ import { useLanguage, useMessages } from '../i18n/language.tsx';
 import { failureText } from './failure-text.ts';
 import { pageTool, toolTitle } from './page-tools.tsx';
 import { ToolDetails } from './tool-details.tsx';
-import { type ToolPart, toolName } from './tool-part.ts';
+import { hasOutput, isInProgress, type ToolPart, toolName } from './tool-part.ts';
+import { ToolProgress } from './tool-progress.tsx';
 import { ToolResult } from './tool-result.tsx';
 
 /** Shows a call that asks nobody: what it does, what it gave, and on demand every detail. */
@@ -15,7 +16,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
   const Icon = pageTool(name)?.icon ?? Wrench;
   const isDenied = part.errorText?.startsWith('User denied the tool call') === true;
   const isFailed = part.state === 'output-error' && !isDenied;
-  const isDone = part.state === 'output-available';
+  const isDone = hasOutput(part);
   return (
     <Collapsible.Root
       data-testid="tool-card"
@@ -33,6 +34,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
           aria-hidden="true"
         />
       </Collapsible.Trigger>
+      <ToolProgress part={part} className="px-4 pb-3" />
       {isDone ? <ToolResult part={part} className="px-4 pb-3" /> : null}
       {isFailed ? <p className="px-4 pb-3 text-sm">{failureText(part, language, messages)}</p> : null}
       <Collapsible.Content className="border-t border-line">
@@ -44,7 +46,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
 
 function Status({ part }: { part: ToolPart }): ReactNode {
   const { tools, approval } = useMessages();
-  switch (part.state) {
+  switch (isInProgress(part) ? 'input-available' : part.state) {
     case 'output-available':
       return null;
     case 'output-denied':

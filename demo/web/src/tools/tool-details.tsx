@@ -1,5 +1,5 @@
 import { useMessages } from '../i18n/language.tsx';
-import type { ToolPart } from './tool-part.ts';
+import { hasOutput, isInProgress, type ToolPart } from './tool-part.ts';
 
 /** What went into a call and what came out, letter by letter. */
 export function ToolDetails({ part }: { part: ToolPart }) {
@@ -7,7 +7,8 @@ export function ToolDetails({ part }: { part: ToolPart }) {
   return (
     <div className="space-y-3 px-4 py-3 text-xs">
       <Json label={tools.input} value={part.input ?? {}} />
-      {part.state === 'output-available' ? <Json label={tools.output} value={part.output} /> : null}
+      {hasOutput(part) ? <Json label={tools.output} value={part.output} /> : null}
+      {isInProgress(part) ? <Json label={tools.progress} value={part.output} /> : null}
       {part.errorText ? <Json label={tools.error} value={part.errorText} /> : null}
     </div>
   );

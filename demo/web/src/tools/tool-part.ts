@@ -15,6 +15,8 @@ export interface ToolPart {
     | 'output-denied';
   input?: unknown;
   output?: unknown;
+  /** Whether the output is only progress: the tool still runs. */
+  preliminary?: boolean;
   errorText?: string;
   toolMetadata?: { runsOn?: 'server' | 'client'; asks?: boolean };
   approval?: {
@@ -23,6 +25,16 @@ export interface ToolPart {
     reason?: string;
     descriptor?: { expiresAt?: number; queued?: number };
   };
+}
+
+/** Whether a call has given its output; progress that it shows while it runs is none. */
+export function hasOutput(part: ToolPart): boolean {
+  return part.state === 'output-available' && part.preliminary !== true;
+}
+
+/** Whether a call shows its progress. */
+export function isInProgress(part: ToolPart): boolean {
+  return part.state === 'output-available' && part.preliminary === true;
 }
 
 /** The part as a tool call; null when it shows something else. */
