@@ -301,6 +301,21 @@ describe('responses', () => {
     ]);
   });
 
+  test('[T40] a call with a preliminary output is open in a message that the page got from elsewhere', () => {
+    const preliminary = { state: 'output-available' as const, output: 1, preliminary: true, input: {} };
+    const approval = { id: 'a1', approved: true as const };
+    const parts = [
+      { type: 'tool-pay' as const, toolCallId: 'c1', ...preliminary },
+      { type: 'tool-pay' as const, toolCallId: 'c2', ...preliminary, approval },
+    ];
+    const calls = new ToolCalls([]);
+    calls.adopt({ id: 'm1', role: 'assistant', parts }, 'server');
+    expect(calls.open().map(({ id, state }) => [id, state])).toEqual([
+      ['c1', 'input-available'],
+      ['c2', 'approval-responded'],
+    ]);
+  });
+
   test('all is at rest when nothing is kept, and nothing comes before someone answers', () => {
     const { responses } = machine();
     const seen = [responses.isAtRest];

@@ -32,6 +32,7 @@ describe('answers in the parts of a message', () => {
       { ...pay, state: 'approval-responded', approval: { id: 'a1', approved: false, reason: 'no' } },
       [decision('c1', 'a1', false, { reason: 'no', ...input })],
     ],
+    ['a preliminary output is none', { ...pay, state: 'output-available', output: 1, preliminary: true }, []],
     [
       'an empty reason is none',
       { ...pay, state: 'approval-responded', approval: { id: 'a1', approved: false, reason: '' } },
