@@ -15,6 +15,7 @@ import {
   type Session,
   ToolConfirmation,
 } from '@google/adk';
+import type { Question } from '../protocol/index.ts';
 import { type AgentRoot, findAgent } from './agents.ts';
 import { type AnsweredCall, runAfterTool } from './callbacks.ts';
 import { takeConfirmationRequest } from './gate.ts';
@@ -50,6 +51,8 @@ export interface DeferredExecution extends DeferredPlace {
   args: Record<string, unknown>;
   /** Whether a user approved the call. */
   approved: boolean;
+  /** What the user sent for the tool with the approval; null when there is nothing. */
+  answer: unknown;
   signal: AbortSignal;
 }
 
@@ -60,7 +63,7 @@ export interface DeferredExecution extends DeferredPlace {
 export type Outcome =
   | { kind: 'output'; output: unknown; actions: EventActions; session: Session }
   | { kind: 'error'; errorText: string }
-  | { kind: 'asks' }
+  | { kind: 'asks'; question: Question }
   | { kind: 'waits' };
 
 /**
@@ -80,7 +83,8 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
       const context = toolContextOf(execution, abortSignal, isConfirmed, link);
       const call = { tool, agent, args, context };
       const output = await tools.start(abortSignal, () => callTool(call));
-      if (takeConfirmationRequest(context, callId)) return { kind: 'asks' };
+      const question = takeConfirmationRequest(context, callId);
+      if (question) return { kind: 'asks', question };
       if (tool.isLongRunning && output == null) return { kind: 'waits' };
       return await answered(call, output, session);
     });
@@ -120,11 +124,13 @@ function toolContextOf(
   isConfirmed: boolean,
   link?: CallLink,
 ): Context {
+  const { callId, answer } = execution;
+  const payload = answer === null ? {} : { payload: answer };
   return new ToolContext(
     {
       invocationContext: contextOf(execution, abortSignal),
-      functionCallId: execution.callId,
-      ...(isConfirmed ? { toolConfirmation: new ToolConfirmation({ confirmed: true }) } : {}),
+      functionCallId: callId,
+      ...(isConfirmed ? { toolConfirmation: new ToolConfirmation({ confirmed: true, ...payload }) } : {}),
     },
     link,
   );

@@ -11,18 +11,28 @@ import {
   type NodeContext,
   type PluginManager,
 } from '@google/adk';
+import type { Content } from '@google/genai';
 import { ARGUMENTS_UNREADABLE, type Chunk, stateConflict, type ToolFacts } from '../protocol/index.ts';
 import { hasBeforeToolCallbacks } from './callbacks.ts';
 import { isUnreadable } from './history.ts';
-import { type ApprovalOverride, type Decision, decide, mayWait, type Run, refuse } from './run.ts';
+import { askedByNode, nodeQuestions } from './node-questions.ts';
+import {
+  type ApprovalOverride,
+  type Decision,
+  type DeferredCall,
+  decide,
+  mayWait,
+  type Run,
+  refuse,
+} from './run.ts';
 import { DuologueTool, toJsonResponse } from './tools.ts';
 import {
+  checkRequestInput,
   isLlmNode,
   markFinished,
   noteEmitted,
   pauseAsNode,
   prepareWorkflow,
-  refuseRequestInput,
 } from './workflow-runs.ts';
 
 /** Identifies the session a run belongs to. */
@@ -39,6 +49,8 @@ export interface RunView {
   mayChange(callId: string): boolean;
   /** Resolves when ADK has read the session: later events are not in the history of this run. */
   readonly begun: Promise<void>;
+  /** What nodes of a workflow ask the user in an event: the calls that wait from then on. */
+  questionsIn(event: Event): DeferredCall[];
   /** The chunk for the response of a call that ADK's own loop answered. */
   outputChunk(callId: string, response: Record<string, unknown>): Chunk;
 }
@@ -58,6 +70,8 @@ export class ActiveRun implements RunView {
   readonly changeable = new Set<string>();
   private readonly outputs = new Map<string, unknown>();
   private readonly writers = new Set<string>();
+  /** What nodes of a workflow ask the user, by call id. */
+  private readonly asked = new Map<string, DeferredCall>();
   markBegun: () => void = () => undefined;
   /** The events that are being stored, by their ids. */
   private readonly storing = new Map<string, { done: Promise<void>; resolve: () => void }>();
@@ -127,8 +141,21 @@ export class ActiveRun implements RunView {
   }
 
   factsOf(callId: string): ToolFacts {
-    const { runsOn = 'server', asks = false, optimistic } = this.decisions.get(callId) ?? {};
-    return { runsOn, asks, ...(optimistic ? { optimistic } : {}) };
+    const asked = this.asked.get(callId);
+    if (asked) return { runsOn: asked.runsOn, asks: asked.asks, ...withQuestion(asked) };
+    const decision = this.decisions.get(callId);
+    const { runsOn = 'server', asks = false, optimistic } = decision ?? {};
+    return { runsOn, asks, ...(optimistic ? { optimistic } : {}), ...withQuestion(decision) };
+  }
+
+  /** Notes what nodes of a workflow ask the user in an event. */
+  noteQuestions(event: Event): void {
+    for (const call of nodeQuestions(event)) this.asked.set(call.id, call);
+  }
+
+  questionsIn(event: Event): DeferredCall[] {
+    if (this.asked.size === 0) return [];
+    return nodeQuestions(event);
   }
 
   mayChange(callId: string): boolean {
@@ -145,6 +172,10 @@ export class ActiveRun implements RunView {
   }
 }
 
+function withQuestion(facts: ToolFacts | undefined): Pick<ToolFacts, 'question'> {
+  return facts?.question ? { question: facts.question } : {};
+}
+
 const GATE = 'duologue';
 
 const NOTHING: Promise<undefined> = Promise.resolve(undefined);
@@ -153,11 +184,13 @@ const NOTHING: Promise<undefined> = Promise.resolve(undefined);
 export interface GatedAgents {
   /** Prepares an agent that a workflow made while it ran, so that its calls pass the gates. */
   prepare(agent: LlmAgent): void;
+  /** The name of the root. */
+  readonly rootName: string;
   /** Whether the server finds an agent of that name when a call is answered, in another process as well. */
   has(agentName: string): boolean;
 }
 
-const ALL_KNOWN: GatedAgents = { prepare: () => undefined, has: () => true };
+const ALL_KNOWN: GatedAgents = { prepare: () => undefined, rootName: '', has: () => true };
 
 interface EventParams {
   invocationContext: InvocationContext;
@@ -197,10 +230,11 @@ export class GatePlugin extends BasePlugin {
     invocationContext,
   }: {
     invocationContext: InvocationContext;
-  }): Promise<undefined> {
+  }): Promise<Content | undefined> {
     // ADK names no agent where the root is a workflow.
-    if (!invocationContext.agent) prepareWorkflow(invocationContext);
+    const unanswered = invocationContext.agent ? null : prepareWorkflow(invocationContext);
     this.activeIn(invocationContext)?.markBegun();
+    return unanswered === null ? undefined : { role: 'model', parts: [{ text: unanswered }] };
   }
 
   override async beforeNodeCallback({
@@ -244,7 +278,12 @@ export class GatePlugin extends BasePlugin {
     const spoken = spokenContent(event);
     if (spoken) return { ...event, content: spoken };
     if (!event.content) return undefined;
-    refuseRequestInput(event);
+    const asked = askedByNode(event);
+    if (asked) {
+      checkRequestInput(asked, this.agents.rootName);
+      this.activeIn(invocationContext)?.noteQuestions(asked);
+      return asked;
+    }
     this.checkResponses(event, invocationContext);
     if (getFunctionCalls(event).length === 0) return undefined;
     const active = this.activeIn(invocationContext);

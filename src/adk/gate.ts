@@ -12,13 +12,14 @@ import {
   type LlmRequest,
   ToolConfirmation,
 } from '@google/adk';
-import type { ToolFacts } from '../protocol/index.ts';
+import type { Question, ToolFacts } from '../protocol/index.ts';
 import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
 import { type AgentRoot, agentsIn } from './agents.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
 import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
+import { confirmationQuestion } from './questions.ts';
 import {
   approvalMessageOf,
   approvalTimeoutOf,
@@ -172,6 +173,7 @@ class Gated extends BaseTool {
         args,
         runsOn: facts.runsOn,
         asks: facts.asks,
+        ...(facts.question ? { question: facts.question } : {}),
         agent: toolContext.agentName,
         invocationId: toolContext.invocationId,
         branch: invocationContext.branch,
@@ -184,7 +186,7 @@ class Gated extends BaseTool {
 
     this.answerLater(false);
     if (decision.refusal) throw new Error(decision.refusal);
-    if (decision.asks) return later(decision);
+    if (decision.asks || decision.question) return later(decision);
     // In a live run ADK reads nothing from the model while a tool runs, so no tool runs inside its loop.
     if (active.run.live && !FRAMEWORK.has(this.name)) return later(decision);
     const { inner } = this;
@@ -199,7 +201,8 @@ class Gated extends BaseTool {
       markRun(toolContext, 'threw');
       throw error;
     });
-    if (takeConfirmationRequest(toolContext, id)) return later({ runsOn: decision.runsOn, asks: true });
+    const question = takeConfirmationRequest(toolContext, id);
+    if (question) return later({ runsOn: decision.runsOn, asks: true, question });
     // The client ends what a long-running tool started.
     if (inner.isLongRunning && output == null) return later({ runsOn: 'client', asks: false }, true);
     markRun(toolContext, 'returned');
@@ -288,11 +291,12 @@ function checkMayWait(tool: string, { asks }: ToolFacts, { invocationContext }: 
     );
 }
 
-/** Whether a tool asked for confirmation while it ran; removes that request, since the gate asks instead. */
-export function takeConfirmationRequest(context: Context, callId: string): boolean {
+/** What a tool asked when it wanted a confirmation while it ran; removes that request, since the gate asks instead. */
+export function takeConfirmationRequest(context: Context, callId: string): Question | undefined {
   const requested = context.actions.requestedToolConfirmations;
-  if (!requested || !Object.hasOwn(requested, callId)) return false;
+  const confirmation = requested && Object.hasOwn(requested, callId) ? requested[callId] : undefined;
+  if (!confirmation) return undefined;
   delete requested[callId];
   context.actions.skipSummarization = false;
-  return true;
+  return confirmationQuestion(confirmation);
 }

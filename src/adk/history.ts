@@ -12,6 +12,7 @@ import {
 import type { Content, FunctionResponse, FunctionResponseScheduling, Part } from '@google/genai';
 import type { InputPart } from '../protocol/index.ts';
 import { liveFactsOf } from './live-facts.ts';
+import { restoreNames, showQuestions } from './node-questions.ts';
 
 /** Key in the custom metadata of an event: discard the named event and all after it, up to this marker. */
 const REWIND = 'duologueRewind';
@@ -62,12 +63,15 @@ export class HistoryProcessor extends BaseLlmRequestProcessor {
       context.endInvocation = true;
       return;
     }
-    const session = events === context.session.events ? context.session : { ...context.session, events };
+    const shown = showQuestions(events);
+    const session =
+      shown === context.session.events ? context.session : { ...context.session, events: shown };
     yield* CONTENT_REQUEST_PROCESSOR.runAsync(
       session === context.session ? context : context.clone({ session }),
       request,
     );
-    request.contents = await withFiles(request.contents, context);
+    const contents = shown === events ? request.contents : restoreNames(request.contents);
+    request.contents = await withFiles(contents, context);
   }
 }
 

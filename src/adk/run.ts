@@ -1,6 +1,7 @@
 import { type BaseTool, type Context, createEventActions, isAgentTool } from '@google/adk';
 import { type ToolFacts, toolTimedOut } from '../protocol/index.ts';
 import type { AgentFastPath } from './fast-path.ts';
+import { isQuestionTool, questionOf } from './questions.ts';
 import { CallLink, type CallOutlet, DuologueTool, ToolContext } from './tools.ts';
 
 /** The run of an agent that is used as a tool, as the tools of that agent see it. */
@@ -116,6 +117,8 @@ export async function decide(
   context: Context,
   override: ApprovalOverride,
 ): Promise<Decision> {
+  const question = questionOf(tool, args);
+  if (question) return { tool, args, runsOn: 'client', asks: false, question };
   if (!(tool instanceof DuologueTool)) {
     return {
       tool,
@@ -177,6 +180,7 @@ export function approvalMessageOf(
 /** Whether calls of a tool may wait for a user or a browser. */
 export function mayWait(tool: BaseTool): boolean {
   if (tool instanceof DuologueTool) return tool.runsOn === 'client' || tool.mayAsk;
+  if (isQuestionTool(tool)) return true;
   // ADK hides whether a native tool asks: a predicate is known only for each call.
   const { requireConfirmation } = tool as { requireConfirmation?: unknown };
   return requireConfirmation !== undefined && requireConfirmation !== false;

@@ -10,10 +10,8 @@ import {
   type NodeContext,
 } from '@google/adk';
 import { danglingCalls } from './history.ts';
+import { interruptIds, isAskedByNode } from './node-questions.ts';
 import { unlessAborted } from './run.ts';
-
-/** The call by which ADK asks the user for input. */
-const REQUEST_INPUT = 'adk_request_input';
 
 type RunNode = (context: NodeContext, input: unknown) => AsyncGenerator<Event, void, void>;
 
@@ -116,9 +114,9 @@ function continued(context: NodeContext, input: unknown): NodeContext {
 /**
  * Prepares the run of a workflow. A run that continues gets the id of the invocation that paused, since ADK finds the finished nodes by it. The list of
  * events belongs to this run: in it the events of other invocations do not look like nodes of this one, and a node that paused and finished later has
- * finished once.
+ * finished once. Returns what the user reads instead of a run, when a question of a node ended without an answer; otherwise null.
  */
-export function prepareWorkflow(context: InvocationContext): void {
+export function prepareWorkflow(context: InvocationContext): string | null {
   const { events } = context.session;
   const isResumed = !events.some(
     ({ invocationId, customMetadata }) =>
@@ -128,11 +126,62 @@ export function prepareWorkflow(context: InvocationContext): void {
   if (answered?.invocationId) (context as { invocationId: string }).invocationId = answered.invocationId;
   const own = events.filter(({ invocationId }) => invocationId === context.invocationId);
   const finished = finishedPauses(own);
+  const asked = interruptIds(own);
   events.forEach((event, index) => {
     const isOwn = event.invocationId === context.invocationId;
     if (!isOwn && event.nodeInfo) events[index] = ofNoNode(event);
     else if (isOwn && finished.has(event)) events[index] = { ...event, longRunningToolIds: [] };
+    else if (isOwn && asked.size > 0) events[index] = withInterruptIds(event, asked);
   });
+  return isResumed ? unansweredIn(own, asked) : null;
+}
+
+/** An event with the ids by which nodes know their questions. An answer is one of the user, as ADK expects it. */
+function withInterruptIds(event: Event, asked: ReadonlyMap<string, string>): Event {
+  const parts = event.content?.parts ?? [];
+  const isAnswer = parts.some(({ functionResponse }) => asked.has(functionResponse?.id ?? ''));
+  if (!isAnswer && !isAskedByNode(event)) return event;
+  const own = (id: string | undefined) => asked.get(id ?? '') ?? id ?? '';
+  return {
+    ...event,
+    ...(isAnswer ? { author: 'user' } : {}),
+    content: {
+      ...event.content,
+      parts: parts.map(({ functionCall: call, functionResponse: response, ...part }) => ({
+        ...part,
+        ...(call ? { functionCall: { ...call, id: own(call.id) } } : {}),
+        // ADK unwraps exactly this member.
+        ...(response
+          ? {
+              functionResponse: {
+                ...response,
+                id: own(response.id),
+                response: { result: outputIn(response.response, event.customMetadata) },
+              },
+            }
+          : {}),
+      })),
+    },
+    longRunningToolIds: event.longRunningToolIds?.map(own) ?? [],
+  };
+}
+
+/** The output of a call as the user gave it: a value that is no object is stored wrapped. */
+function outputIn(response: Record<string, unknown> = {}, metadata: Event['customMetadata']): unknown {
+  return metadata?.wrapped === true ? (response.results ?? response.result ?? null) : response;
+}
+
+/** What the user reads when a question of a node ended without an answer: the node cannot continue. Null when every question has one. */
+function unansweredIn(events: readonly Event[], asked: ReadonlyMap<string, string>): string | null {
+  if (asked.size === 0) return null;
+  for (const event of events) {
+    const { settled } = event.customMetadata ?? {};
+    if (settled === undefined || settled === 'output') continue;
+    for (const { functionResponse } of event.content?.parts ?? []) {
+      if (asked.has(functionResponse?.id ?? '')) return `${String(functionResponse?.response?.error)}.`;
+    }
+  }
+  return null;
 }
 
 function ofNoNode({ nodeInfo: _, ...event }: Event): Event {
@@ -156,11 +205,12 @@ function finishedPauses(events: readonly Event[]): Set<Event> {
   return finished;
 }
 
-/** Refuses a request for input by a node, which clients cannot answer yet: ADK would wait without limit. */
-export function refuseRequestInput(event: Event): void {
-  if (!event.nodeInfo?.path || getFunctionCalls(event).every(({ name }) => name !== REQUEST_INPUT)) return;
+/** Refuses a request for input inside a workflow that is used as a tool: no answer could continue it. */
+export function checkRequestInput({ author, nodeInfo }: Event, rootName: string): void {
+  const [first] = nodeInfo?.path?.split(/[.@]/) ?? [];
+  if (first === rootName) return;
   throw new Error(
-    `The node "${event.author}" asks for input with RequestInput, which is not supported. Ask with a browser tool of an agent instead.`,
+    `The node "${author}" asks for input with RequestInput inside a workflow that is used as a tool, which is not supported. Ask with a tool of the agent instead.`,
   );
 }
 

@@ -5,6 +5,7 @@ import type {
   acceptedRequest,
   messageMetadata,
   modelCapabilities,
+  question,
   toolFacts,
   waitingCall,
 } from './wire/values.ts';
@@ -23,6 +24,9 @@ type Exact<T> = T extends readonly (infer Item)[]
 
 /** Where a tool runs and whether the user is asked first: the two facts that make the four kinds of tool. */
 export type ToolFacts = Exact<z.infer<typeof toolFacts>>;
+
+/** What the server asks the user for. */
+export type Question = Exact<z.infer<typeof question>>;
 
 /** What the server writes into the metadata of an assistant message. */
 export type MessageMetadata = Exact<z.infer<typeof messageMetadata>>;
@@ -85,6 +89,14 @@ export function denialText(reason?: string): string {
 
 /** The error text of a call that the user did not decide in time. */
 export const APPROVAL_TIMED_OUT = 'Approval request timed out';
+
+/** The error text of a question that the user did not answer in time. */
+export const QUESTION_TIMED_OUT = 'The question was not answered in time';
+
+/** The error text of a question that the user declined, with the user's reason when there is one. */
+export function declinedText(reason?: string): string {
+  return reason ? `The user declined to answer: ${reason}` : 'The user declined to answer';
+}
 
 /** The error text of a client tool that did not answer in time. */
 export function outputTimedOut(toolName: string): string {

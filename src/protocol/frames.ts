@@ -3,7 +3,7 @@ import { ProtocolError } from './errors.ts';
 import { exhaustive } from './exhaustive.ts';
 import { base64Bytes, LIMITS, type Limits } from './limits.ts';
 import { type Input, readRequest } from './read.ts';
-import { type Answer, failureOf, outputOf, reasonOf } from './tool-call.ts';
+import { type Answer, failureOf, outputOf, payloadOf, reasonOf } from './tool-call.ts';
 import { CLIENT_FRAMES, type FrameData, type TRIGGERS } from './wire/frames.ts';
 import { clientId } from './wire/values.ts';
 
@@ -180,11 +180,12 @@ function isBase64(text: string): boolean {
 
 /** A `tool_result` is a decision (`status`), an output (`result`), a failure (`error`), or a decision and one of these. */
 function answersOf(frame: FrameData['tool_result'], limits: Limits): Answer[] {
-  const { toolCallId, status, reason, error, result } = frame;
+  const { toolCallId, status, reason, error, result, payload } = frame;
   const answers: Answer[] = [];
   if (status !== undefined) {
     const approved = status === 'approved';
-    answers.push({ kind: 'decision', toolCallId, approved, ...reasonOf(reason, limits) });
+    const sent = { ...reasonOf(reason, limits), ...payloadOf(payload, limits) };
+    answers.push({ kind: 'decision', toolCallId, approved, ...sent });
     if (!approved) return answers;
   }
   if (error !== undefined) answers.push(failureOf(toolCallId, error, limits));

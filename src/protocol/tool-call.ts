@@ -89,6 +89,8 @@ export type Answer =
       approvalId?: string;
       approved: boolean;
       reason?: string;
+      /** What the user sends the tool with the decision. */
+      payload?: unknown;
       input?: unknown;
     }
   | { kind: 'output'; toolCallId: string; output: unknown; input?: unknown }
@@ -120,6 +122,7 @@ export function answersIn(parts: readonly unknown[], limits: Limits = LIMITS): A
         approvalId,
         approved,
         ...reasonOf(approval.reason, limits),
+        ...payloadOf(approval.payload, limits),
         ...input,
       });
     }
@@ -137,6 +140,11 @@ export function answersIn(parts: readonly unknown[], limits: Limits = LIMITS): A
 /** The reason of a decision, when there is one. */
 export function reasonOf(reason: unknown, limits: Limits): { reason?: string } {
   return typeof reason === 'string' && reason !== '' ? { reason: cut(reason, limits.reasonLength) } : {};
+}
+
+/** What the user sends the tool with a decision, when there is something. What is nested too deep to be stored is left out. */
+export function payloadOf(payload: unknown, limits: Limits): { payload?: unknown } {
+  return payload === undefined || payload === null || !nestsWithin(payload, limits.depth) ? {} : { payload };
 }
 
 /** An output as an answer. One that is nested too deep to be stored is a failure of the tool. */

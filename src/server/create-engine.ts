@@ -17,7 +17,7 @@ import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type BudgetLimits, shareOfHeap } from './access/limits.ts';
 import { SignIn } from './access/sign-in.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
-import { RefusedAnswers } from './ledger/approvals.ts';
+import { RefusedAnswers } from './ledger/refused-answers.ts';
 import { checkTools, type DuologueOptions } from './options.ts';
 import { DraftPace } from './output/pace.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
@@ -71,6 +71,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   };
   const plugin = new GatePlugin(toolsRequiringApproval, {
     prepare,
+    rootName: agent.name,
     has: (name) => findAgent(agent, name) !== undefined,
   });
   const sessionService = new StoreSessionService(
@@ -129,6 +130,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       confirmations: options.confirmations ?? 'approval',
       approvals: options.approvals ?? 'sequential',
       approvalTimeoutMs: timeouts(options.approvalTimeoutMs),
+      questionTimeoutMs: options.questionTimeoutMs ?? null,
       clientTimeoutMs: options.clientTimeoutMs === undefined ? 60_000 : options.clientTimeoutMs,
       toolTimeoutMs: options.toolTimeoutMs === undefined ? 60_000 : options.toolTimeoutMs,
       concurrentTools: options.concurrentTools ?? [],

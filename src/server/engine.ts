@@ -3,7 +3,7 @@ import type { AgentRoot, Driver, GatePlugin } from '../adk/for-server.ts';
 import type { Limits, SessionCapabilities } from '../protocol/index.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
-import type { RefusedAnswers } from './ledger/approvals.ts';
+import type { RefusedAnswers } from './ledger/refused-answers.ts';
 import type { Logs } from './log/log.ts';
 import type { Logger } from './logger.ts';
 import type { DraftPace } from './output/pace.ts';
@@ -24,6 +24,8 @@ export interface SessionOptions {
   approvalTimeoutMs: { sse: number | null; bidi: number | null };
   /** How long a tool in the browser may take. */
   clientTimeoutMs: number | null;
+  /** How long a question to the user waits; null means no limit. */
+  questionTimeoutMs: number | null;
   /** How long a tool on the server may run; null means no limit. Agents used as tools have no limit. */
   toolTimeoutMs: number | null;
   /** The names of native tools without side effects, which may run in parallel. */

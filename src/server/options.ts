@@ -108,6 +108,8 @@ export interface DuologueOptions {
   approvalTimeoutMs?: number | null | Partial<SessionOptions['approvalTimeoutMs']>;
   /** How long a tool in the browser may take, 60 seconds unless given; null means no limit. */
   clientTimeoutMs?: number | null;
+  /** How long a question to the user (`RequestInput` and the like) waits, in milliseconds; null, which is the default, means no limit. */
+  questionTimeoutMs?: number | null;
   /** How long a tool on the server may run, 60 seconds unless given; null means no limit. */
   toolTimeoutMs?: number | null;
   /** The names of native tools without side effects, which may run in parallel. Tools made with `defineTool` say so in their definition. */
@@ -257,6 +259,7 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
     fields<SessionOptions['approvalTimeoutMs']>({ sse: time, bidi: time }),
   ),
   clientTimeoutMs: time,
+  questionTimeoutMs: time,
   toolTimeoutMs: time,
   concurrentTools: texts,
   whenBusy: oneOf('queue', 'interrupt'),

@@ -293,7 +293,7 @@ describe('agents and tools that are not made for live runs', () => {
 });
 
 describe('a tool that asks while it runs', () => {
-  it('[T12] is refused in words over BIDI, and the next message is answered', async () => {
+  it('[T12] runs again over BIDI when the user has approved, asks once, and the next message is answered', async () => {
     const tool = new FunctionTool({
       name: 'wipe',
       description: 'Wipes',
@@ -303,16 +303,18 @@ describe('a tool that asks while it runs', () => {
         return { wiped: false };
       },
     });
-    const turns = [[call('wipe', {}, 'call-w')], [text('It cannot ask here.')], [text('Yes?')]];
+    const turns = [[call('wipe', {}, 'call-w')], [text('It asks again and again.')], [text('Yes?')]];
     const { connect } = await live(turns, [tool]);
     const socket = await connect();
     socket.say('wipe');
+    const { toolCallId } = await socket.chunk('tool-approval-request');
+    socket.send('tool_result', { toolCallId, status: 'approved' });
     await socket.done();
     expect(socket.chunks.filter(({ type }) => type === 'tool-output-error')).toEqual([
       {
         type: 'tool-output-error',
         toolCallId: 'call-w',
-        errorText: 'wipe asks for a confirmation while it runs, which it can only do over SSE.',
+        errorText: 'wipe asked again for a confirmation it already had.',
       },
     ]);
     socket.say('hello');

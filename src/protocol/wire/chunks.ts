@@ -69,6 +69,7 @@ export const CHUNKS = {
           expiresAt: milliseconds.optional().describe('absent: no time limit'),
           queued: z.number().optional().describe('requests of the message that follow'),
           message: z.string().optional().describe('what the request says to the user'),
+          payload: z.unknown().optional().describe('data of the tool that asks (T31)'),
         })
         .optional(),
     }),

@@ -32,6 +32,7 @@ export const CLIENT_FRAMES = {
       status: z.enum(['approved', 'rejected']).optional(),
       reason: z.string().optional().describe('why the user decided so'),
       error: z.string().optional(),
+      payload: z.unknown().optional().describe('data of the user for the tool, beside a `status` (T31a)'),
       requestId,
     }),
     example: { toolCallId: 'call-1', status: 'approved', requestId: 'r-2' },

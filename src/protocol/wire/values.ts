@@ -32,7 +32,26 @@ export const base64 = z.string().describe('base64');
 /** Any JSON value. It must be there: a JSON encoder drops a field that is undefined. */
 export const json = z.unknown().refine((value) => value !== undefined);
 
+/** Any JSON value as a type. */
+export type JsonValue = null | string | number | boolean | JsonValue[] | { [key: string]: JsonValue };
+
+const jsonValue = z.unknown() as unknown as z.ZodType<JsonValue, JsonValue>;
+
 const tokens = z.number().nullable();
+
+/** What the server asks the user for: the kind of the question, and what the user needs to answer it. */
+export const question = z.object({
+  kind: z
+    .enum(['approve', 'answer', 'sign-in'])
+    .describe('`approve`: a decision; `answer`: a value; `sign-in`: an authorisation elsewhere'),
+  message: z.string().optional().describe('what the user reads'),
+  schema: z
+    .record(z.string(), jsonValue)
+    .optional()
+    .describe('JSON Schema that an answer must fit; absent: any JSON value'),
+  payload: jsonValue.optional().describe('data of the tool or node that asks'),
+  url: z.string().optional().describe('with `sign-in`: the page where the user signs in'),
+});
 
 /** `toolMetadata` of a call: where its tool runs, and whether the user is asked first. */
 export const toolFacts = z.object({
@@ -42,6 +61,7 @@ export const toolFacts = z.object({
     .literal(true)
     .optional()
     .describe('over SSE the server continues with an output of its own; the browser acts and sends none'),
+  question: question.optional().describe('the call is a question to the user, and its output is the answer'),
 });
 
 const tokenUsage = z.object({

@@ -188,6 +188,8 @@ export class AgentRuns {
         if (run.isOver) return null;
         const wait = pass(event);
         if (wait) await wait;
+        // The run ends at a question of a node: it is stored by then, so that clients have it.
+        for (const call of view.questionsIn(event)) await defer(call);
       }
       return null;
     } catch (error) {

@@ -1,7 +1,6 @@
 import { type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
 import { approvalMessageOf, approvalTimeoutOf, usageIn } from '../../adk/for-server.ts';
 import {
-  APPROVAL_TIMED_OUT,
   type DataParts,
   type Message,
   MessageFold,
@@ -19,6 +18,7 @@ import {
   outputChunk,
   stateOf,
   timeoutOutcome,
+  timeoutText,
   unfinishedOutcome,
 } from '../ledger/approvals.ts';
 import type { History } from '../ledger/history.ts';
@@ -237,7 +237,8 @@ function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][num
   const parts = owner.parts.filter((part) => 'toolCallId' in part);
   const own = parts.find((part) => part.toolCallId === id);
   const confirmation = parts.find((part) => part.toolCallId === approvalId);
-  const isShown = confirmation !== undefined || (own !== undefined && 'approval' in own);
+  const isShown =
+    confirmation !== undefined || (own !== undefined && (approvalId === null || 'approval' in own));
   return {
     state: stateOf(record, isShown),
     isAnnounced: own !== undefined,
@@ -282,7 +283,7 @@ async function expireIfLate({ key, engine }: RecoverySource, call: CallRecord): 
   const { store } = engine;
   if (!isUndecided(call) || !isLate(call, engine)) return call;
   const approvals = new Approvals(engine, key);
-  const expired = await approvals.expire(call, APPROVAL_TIMED_OUT);
+  const expired = await approvals.expire(call, timeoutText(call));
   return expired ?? (await store.findCall(key, { id: call.id })) ?? call;
 }
 

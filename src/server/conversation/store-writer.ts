@@ -120,6 +120,12 @@ export class StoreWriter {
         return { isTaken: (await this.take(write.call)) !== null };
       case 'expire':
         return { decided: await this.expire(write) };
+      case 'answer':
+      case 'decline':
+      case 'refuse':
+      case 'ask':
+        await this.approvals.record(write.do, write.call, write.reason);
+        return;
       case 'save':
         await output.save(write.messageId);
         return;

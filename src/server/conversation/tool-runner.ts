@@ -108,6 +108,7 @@ export class ToolRunner {
         callId: call.id,
         args: call.args,
         approved: call.approvalId !== null,
+        answer: call.answer,
         signal,
       });
       return asStored(outcome, call.toolName);

@@ -6,17 +6,17 @@ import {
   type Answer,
   APPROVAL_TIMED_OUT,
   type Chunk,
+  declinedText,
   denialText,
   INTERRUPTED,
   OUTCOME_UNKNOWN,
   outputTimedOut,
   ProtocolError,
+  QUESTION_TIMED_OUT,
   SIGNED_OUT,
 } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import type { CallState } from '../conversation/state/call-states.ts';
-import type { Logger } from '../logger.ts';
-import { nameOf } from '../store/rules.ts';
 import type {
   AcceptedRequest,
   AuditEntry,
@@ -28,6 +28,7 @@ import type {
   SessionKey,
   Store,
 } from '../store/store.ts';
+import type { RefusedAnswers } from './refused-answers.ts';
 
 /** The result of a decision: it counts, it changes nothing, or it is refused. */
 export type Verdict =
@@ -43,6 +44,9 @@ export type Verdict =
 export const LEDGER = {
   show: { from: 'requested', to: 'requested' },
   expire: { from: 'requested', to: 'expired' },
+  answer: { from: 'requested', to: 'running' },
+  decline: { from: 'requested', to: 'denied' },
+  ask: { from: 'running', to: 'requested' },
   'sign-out-asked': { from: 'requested', to: 'expired' },
   'sign-out-approved': { from: 'approved', to: 'expired' },
   consume: { from: 'approved', to: 'running' },
@@ -72,18 +76,26 @@ export function isUndecided({ status }: CallRecord): boolean {
   return status === 'requested';
 }
 
+/** The error text of a call that the user did not decide, or answer, in time. */
+export function timeoutText({ approvalId }: CallRecord): string {
+  return approvalId === null ? QUESTION_TIMED_OUT : APPROVAL_TIMED_OUT;
+}
+
 /** The outcome of a call that timed out; null when a call in this state has no deadline. */
-export function timeoutOutcome({ status, runsOn, toolName }: CallRecord): Failure | null {
-  if (status === 'requested') return { kind: 'error', errorText: APPROVAL_TIMED_OUT };
+export function timeoutOutcome(call: CallRecord): Failure | null {
+  const { status, runsOn, toolName } = call;
+  if (status === 'requested') return { kind: 'error', errorText: timeoutText(call) };
   return status === 'parked' || (status === 'running' && runsOn === 'client')
     ? { kind: 'error', errorText: outputTimedOut(toolName) }
     : null;
 }
 
 /** The outcome of a call that a process left unfinished when it died; null when the call continues. */
-export function unfinishedOutcome({ status, reason, runsOn }: CallRecord): CallOutcome | null {
-  if (status === 'denied') return { kind: 'denied', reason };
-  if (status === 'expired') return { kind: 'error', errorText: reason ?? APPROVAL_TIMED_OUT };
+export function unfinishedOutcome(call: CallRecord): CallOutcome | null {
+  const { status, reason, runsOn, approvalId } = call;
+  if (status === 'denied' && approvalId !== null) return { kind: 'denied', reason };
+  if (status === 'denied') return { kind: 'error', errorText: reason ?? declinedText() };
+  if (status === 'expired') return { kind: 'error', errorText: reason ?? timeoutText(call) };
   return status === 'running' && runsOn === 'server' ? { kind: 'error', errorText: OUTCOME_UNKNOWN } : null;
 }
 
@@ -167,7 +179,12 @@ export class Approvals {
     }
     const decided = await this.store.decideCall(
       this.key,
-      { id: call.id, to: wanted, reason: answer.reason ?? null },
+      {
+        id: call.id,
+        to: wanted,
+        reason: answer.reason ?? null,
+        ...(answer.payload === undefined ? {} : { answer: answer.payload }),
+      },
       lineFor(wanted, call, answer.reason ?? null, by),
       accepted,
     );
@@ -214,6 +231,26 @@ export class Approvals {
       { id: call.id, ...LEDGER.expire, reason },
       lineFor('expired', call, reason),
     );
+  }
+
+  /**
+   * Records what happened to a question: the user answered it, declined it, sent an answer that does not fit, or the tool of a call asks for approval only
+   * while it runs.
+   */
+  async record(
+    step: 'answer' | 'decline' | 'refuse' | 'ask',
+    call: CallRecord,
+    reason: string | null,
+  ): Promise<void> {
+    const { id, approvalId, question } = call;
+    if (step === 'refuse') return this.refusals.write(this.key, lineFor('refused', call, reason));
+    const line = lineFor(
+      ({ answer: 'answered', decline: 'denied', ask: 'issued' } as const)[step],
+      call,
+      reason,
+    );
+    const asks = step === 'ask' && approvalId !== null && question ? { asks: { approvalId, question } } : {};
+    await this.store.moveCall(this.key, { id, ...LEDGER[step], reason, ...asks }, line);
   }
 
   private find({
@@ -271,103 +308,6 @@ function canonicalJson(value: unknown): string {
   });
 }
 
-/** The time over which refused answers of a user are counted. */
-const WINDOW_MS = 60_000;
-/** `refused` lines of one user in that time; further refused answers are only counted. */
-const MAX_LINES = 30;
-
-/** The refused answers of one user in the current window. */
-interface Window {
-  /** The lines that were written, by their content. */
-  written: Set<string>;
-  /** The refused answers without a line, by session. */
-  folded: Map<string, { key: SessionKey; count: number }>;
-  cancel: () => void;
-}
-
-/**
- * Writes refused answers to the audit log, and bounds the number of lines. Within a minute an answer that is refused again for the same reason gets no second
- * line, and a user gets at most 30 lines; at the end of the minute one line for each session has the number of the others. Each node counts by itself.
- */
-export class RefusedAnswers {
-  private readonly store: Store;
-  private readonly clock: Clock;
-  private readonly logger: Logger;
-  private readonly windows = new Map<string, Window>();
-
-  constructor(store: Store, clock: Clock, logger: Logger) {
-    this.store = store;
-    this.clock = clock;
-    this.logger = logger;
-  }
-
-  /** Writes the line of a refused answer, or counts the answer. */
-  async write(key: SessionKey, line: AuditEntry): Promise<void> {
-    const { written, folded } = this.windowOf(key);
-    const what = JSON.stringify([key.id, line.approvalId, line.toolCallId, line.reason]);
-    if (written.size < MAX_LINES && !written.has(what)) {
-      written.add(what);
-      await this.store.audit(key, line);
-      return;
-    }
-    const session = nameOf(key);
-    const counted = folded.get(session);
-    if (counted) counted.count++;
-    else if (folded.size < MAX_LINES) folded.set(session, { key, count: 1 });
-  }
-
-  /** Writes the lines of answers that were only counted. The store must still be open. */
-  async close(): Promise<void> {
-    const ends = [...this.windows.keys()].map((name) => this.end(name));
-    await Promise.all(ends).catch((error: unknown) => this.failed(error));
-  }
-
-  private windowOf({ app, user }: SessionKey): Window {
-    const name = JSON.stringify([app, user]);
-    let window = this.windows.get(name);
-    if (!window) {
-      const cancel = this.clock.after(WINDOW_MS, () => {
-        this.end(name).catch((error: unknown) => this.failed(error));
-      });
-      window = { written: new Set(), folded: new Map(), cancel };
-      this.windows.set(name, window);
-    }
-    return window;
-  }
-
-  /** Ends a window: writes a line for each session with the number of answers that were only counted. */
-  private async end(name: string): Promise<void> {
-    const window = this.windows.get(name);
-    this.windows.delete(name);
-    window?.cancel();
-    const folded = [...(window?.folded.values() ?? [])];
-    await Promise.all(
-      folded.map(async ({ key, count }) => {
-        // A session that was deleted meanwhile keeps no trace of answers that belonged to no call.
-        if (await this.store.findSession(key)) await this.store.audit(key, foldedLine(count));
-      }),
-    );
-  }
-
-  private failed(error: unknown): void {
-    this.logger.warn('rejected answers were not written to the audit log: check the store', {
-      error: String(error),
-    });
-  }
-}
-
-function foldedLine(count: number): AuditEntry {
-  return {
-    kind: 'refused',
-    approvalId: null,
-    toolCallId: null,
-    toolName: null,
-    argsHash: null,
-    args: null,
-    reason: count === 1 ? '1 more refused answer' : `${count} more refused answers`,
-  };
-}
-
 /** Answers came to a session without an open call. */
 export class NothingOpen extends ProtocolError {
   constructor() {
@@ -389,6 +329,8 @@ export interface Failure {
   kind: 'error';
   errorText: string;
   interrupted?: true;
+  /** The user declined to answer. */
+  declined?: true;
 }
 
 /** The outcome of a call that the user or the model cancelled. */

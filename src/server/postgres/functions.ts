@@ -324,3 +324,54 @@ begin
     on conflict (operation) do nothing;
 end $$;
 `;
+
+/** Calls have the question that they ask, and what the user sent with a decision. Nodes of the version before continue to use the functions that they know. */
+export const QUESTIONS = `
+alter table {schema}.calls add column question text, add column answer text;
+
+create or replace function {schema}.issue_calls(
+  p_name text, p_fence bigint, p_at bigint, p_operation uuid, p_calls json, p_lines json
+) returns void language plpgsql as $$
+declare s bigint := {schema}.need(p_name, p_fence); c {schema}.calls; l json;
+begin
+  for c in select * from json_populate_recordset(null::{schema}.calls, p_calls) loop
+    if exists (select from {schema}.calls where session = s and id = c.id and operation = p_operation) then return; end if;
+    insert into {schema}.calls (session, id, approval_id, tool_name, args, args_hash, runs_on, status, reason, message_id,
+        agent, invocation_id, branch, issued_at, expires_at, question, answer)
+      values (s, c.id, c.approval_id, c.tool_name, c.args, c.args_hash, c.runs_on, c.status, c.reason, c.message_id,
+        c.agent, c.invocation_id, c.branch, c.issued_at, c.expires_at, c.question, c.answer);
+  end loop;
+  -- Only now: a second one of this id is found above by its operation otherwise, and taken for the first that was sent again.
+  update {schema}.calls set operation = p_operation where session = s and id in (select e ->> 'id' from json_array_elements(p_calls) e);
+  for l in select * from json_array_elements(p_lines) loop
+    perform {schema}.add_line(p_name, p_at, l, null);
+  end loop;
+end $$;
+
+create function {schema}.move_call(
+  p_name text, p_fence bigint, p_at bigint, p_operation uuid, p_id text, p_from text, p_to text,
+  p_sets_reason boolean, p_reason text, p_sets_expiry boolean, p_expires_at bigint, p_line json,
+  p_request text, p_message text, p_parts integer, p_answer text, p_approval text, p_question text
+) returns setof {schema}.calls language plpgsql as $$
+declare s bigint; c {schema}.calls;
+begin
+  -- Who decides need not be the owner.
+  if p_fence is null then select n into s from {schema}.sessions where name = p_name for no key update;
+  else s := {schema}.find(p_name, p_fence);
+  end if;
+  select * into c from {schema}.calls where session = s and id = p_id;
+  if not found then return; end if;
+  if c.operation = p_operation then return next c; return; end if;
+  if c.status <> p_from then return; end if;
+  update {schema}.calls set status = p_to, operation = p_operation,
+      reason = case when p_sets_reason then p_reason else reason end,
+      expires_at = case when p_sets_expiry then p_expires_at else expires_at end,
+      answer = coalesce(p_answer, answer),
+      approval_id = coalesce(p_approval, approval_id),
+      question = coalesce(p_question, question)
+    where n = c.n returning * into c;
+  if p_line is not null then perform {schema}.add_line(p_name, p_at, p_line, null); end if;
+  perform {schema}.accept(s, p_request, p_message, p_parts);
+  return next c;
+end $$;
+`;

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { StoreError } from '../store/store.ts';
-import { DELETE_REFUSED_LINES, FUNCTIONS, SERVER_API } from './functions.ts';
+import { DELETE_REFUSED_LINES, FUNCTIONS, QUESTIONS, SERVER_API } from './functions.ts';
 import { TABLES } from './tables.ts';
 
 /** The steps from an empty schema, as SQL; step `n` leads to version `n + 1`. Released steps are never changed. */
@@ -9,6 +9,7 @@ export const migrations: readonly string[] = [
   DELETE_REFUSED_LINES,
   'create index on {schema}.sessions (owner, updated_at desc, id collate "C");',
   SERVER_API,
+  QUESTIONS,
 ];
 
 /**

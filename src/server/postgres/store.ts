@@ -11,6 +11,7 @@ import {
   decisionMove,
   eventToJson,
   fromJson,
+  isQuestion,
   issuedLine,
   type ListedRow,
   listedOf,
@@ -239,7 +240,7 @@ export class PostgresStore implements SharedStore {
   }
 
   async issueCalls(key: OwnedKey, calls: CallRecord[]): Promise<void> {
-    const asking = calls.filter((call) => call.approvalId !== null);
+    const asking = calls.filter(isQuestion);
     const lines = asking.map((call) => lineIn(key, issuedLine(call)));
     await this.#calls.call(key, 'issue_calls', [
       ...this.#owned(key),
@@ -362,6 +363,9 @@ export class PostgresStore implements SharedStore {
       move.expiresAt ?? null,
       orNull(line, (entry) => JSON.stringify(lineIn(key, entry))),
       ...acceptedIn(accepted),
+      move.answer === undefined ? null : toJson(move.answer, 'The answer'),
+      orNull(move.asks?.approvalId ?? null, toText),
+      orNull(move.asks?.question ?? null, (question) => toJson(question, 'The question')),
     ]);
     return rows[0] ? callOf(rows[0]) : null;
   }

@@ -133,6 +133,8 @@ export function callsIn(calls: readonly CallRecord[]): string {
       branch: orNull(call.branch, toText),
       issued_at: call.issuedAt,
       expires_at: call.expiresAt,
+      question: orNull(call.question, (question) => toJson(question, 'The question')),
+      answer: orNull(call.answer, (answer) => toJson(answer, 'The answer')),
     })),
   );
 }

@@ -158,6 +158,9 @@ export const migrations: readonly Migration[] = [
       alter table audit_lines add column decided_by text;
     `);
   },
+  function questions(db) {
+    db.exec('alter table calls add column question text; alter table calls add column answer text;');
+  },
 ];
 
 /** Brings the file to the newest version, each step in a transaction of its own; refuses a file of a newer version. */

@@ -148,8 +148,8 @@ export function waitingTable(db: Database) {
 export function callTable(db: Database) {
   const add = db.prepare(
     `insert into calls (session, id, approval_id, tool_name, args, args_hash, runs_on, status, reason, message_id,
-       agent, invocation_id, branch, issued_at, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       agent, invocation_id, branch, issued_at, expires_at, question, answer)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const open = db.prepare<CallRow>(
     `select * from calls where session = ? and status <> 'settled' order by n`,
@@ -166,6 +166,10 @@ export function callTable(db: Database) {
   const move = db.prepare('update calls set status = ? where session = ? and id = ? and status = ?');
   const setReason = db.prepare('update calls set reason = ? where session = ? and id = ?');
   const setExpiry = db.prepare('update calls set expires_at = ? where session = ? and id = ?');
+  const setAnswer = db.prepare('update calls set answer = ? where session = ? and id = ?');
+  const setQuestion = db.prepare(
+    'update calls set approval_id = ?, question = ? where session = ? and id = ?',
+  );
   const settle = db.prepare(`update calls set status = 'settled' where session = ? and id = ?`);
 
   const find = (session: number, id: { approvalId: string } | { id: string }): CallRecord | null => {
@@ -207,6 +211,8 @@ export function callTable(db: Database) {
         orNull(call.branch, toText),
         call.issuedAt,
         call.expiresAt,
+        orNull(call.question, (question) => toJson(question, 'The question')),
+        orNull(call.answer, (answer) => toJson(answer, 'The answer')),
       );
     },
     /** The calls that are not settled, in the order of issue. */
@@ -214,10 +220,14 @@ export function callTable(db: Database) {
       return open.all(session).map(callOf);
     },
     /** The call after the move; null when it did not have the status from which the move starts. */
-    move(session: number, { id, from, to, reason, expiresAt }: CallMove): CallRecord | null {
+    move(session: number, change: CallMove): CallRecord | null {
+      const { id, from, to, reason, expiresAt, answer, asks } = change;
       if (move.run(to, session, toText(id), from) === 0) return null;
       if (reason !== undefined) setReason.run(orNull(reason, toText), session, toText(id));
       if (expiresAt !== undefined) setExpiry.run(expiresAt, session, toText(id));
+      if (answer !== undefined) setAnswer.run(toJson(answer, 'The answer'), session, toText(id));
+      if (asks !== undefined)
+        setQuestion.run(toText(asks.approvalId), toJson(asks.question, 'The question'), session, toText(id));
       return find(session, { id });
     },
     settle(session: number, id: string): void {

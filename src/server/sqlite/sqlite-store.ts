@@ -9,6 +9,7 @@ import {
   emptyState,
   eventToJson,
   hasKeys,
+  isQuestion,
   issuedLine,
   noSuchSession,
   type StateRecord,
@@ -243,7 +244,7 @@ export class SqliteStore implements Store {
       const n = sessions.findOwned(key) ?? missing(key);
       for (const call of issued) {
         calls.add(n, call);
-        if (call.approvalId !== null) auditLines.add(key, this.#now(), issuedLine(call));
+        if (isQuestion(call)) auditLines.add(key, this.#now(), issuedLine(call));
       }
     });
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Event } from '@google/adk';
-import type { Message } from '../../protocol/index.ts';
+import type { Message, Question } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import {
   type AcceptedRequest,
@@ -44,7 +44,12 @@ export function decisionMove(decision: Decision): CallMove {
   return { from: 'requested', ...decision };
 }
 
-/** The audit line of a call that asks for approval. */
+/** Whether a call asks the user something: then its steps have audit lines. */
+export function isQuestion({ question }: CallRecord): boolean {
+  return question !== null;
+}
+
+/** The audit line of a call that asks the user something. */
 export function issuedLine(call: CallRecord): AuditEntry {
   return {
     kind: 'issued',
@@ -331,6 +336,8 @@ export interface CallRow {
   branch: string | null;
   issued_at: number;
   expires_at: number | null;
+  question: string | null;
+  answer: string | null;
 }
 
 /** A row of the table `audit_lines`. */
@@ -390,6 +397,8 @@ export function callOf(row: CallRow): CallRecord {
     argsHash: fromText(row.args_hash),
     runsOn: row.runs_on,
     status: row.status,
+    question: orNull(row.question, fromJson<Question>) ?? questionOf(row.approval_id),
+    answer: orNull(row.answer, fromJson<unknown>),
     reason: orNull(row.reason, fromText),
     messageId: fromText(row.message_id),
     agent: fromText(row.agent),
@@ -398,6 +407,11 @@ export function callOf(row: CallRow): CallRecord {
     issuedAt: row.issued_at,
     expiresAt: row.expires_at,
   };
+}
+
+/** The question of a call that an earlier version recorded: an approval id is all that says so. */
+function questionOf(approvalId: string | null): Question | null {
+  return approvalId === null ? null : { kind: 'approve' };
 }
 
 /** A line of the audit log. */

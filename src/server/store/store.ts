@@ -1,5 +1,5 @@
 import type { Event } from '@google/adk';
-import type { Message } from '../../protocol/index.ts';
+import type { Message, Question } from '../../protocol/index.ts';
 
 /** A session belongs to one user of one app; for all others it does not exist. */
 export interface SessionKey {
@@ -132,6 +132,10 @@ export interface CallRecord {
   argsHash: string;
   runsOn: 'server' | 'client';
   status: CallStatus;
+  /** What the call asks the user for; null when it asks nothing. A call with an approval id asks for approval. */
+  question: Question | null;
+  /** What the user sent for the tool with a decision, as JSON; null when there is nothing. */
+  answer: unknown;
   reason: string | null;
   /** The message that shows the call. */
   messageId: string;
@@ -145,7 +149,7 @@ export interface CallRecord {
 }
 
 /** The kinds of audit lines. */
-export type AuditKind = 'issued' | 'approved' | 'denied' | 'expired' | 'consumed' | 'refused';
+export type AuditKind = 'issued' | 'approved' | 'denied' | 'answered' | 'expired' | 'consumed' | 'refused';
 
 /** A line of the audit log. Lines are only ever added, until the session is deleted (`Store.deleteSession`). */
 export interface AuditLine {
@@ -197,6 +201,10 @@ export interface CallMove {
   to: CallStatus;
   reason?: string | null;
   expiresAt?: number | null;
+  /** What the user sent with the decision. */
+  answer?: unknown;
+  /** The question of a call that asks only once its tool runs, with the id of its approval. */
+  asks?: { approvalId: string; question: Question };
 }
 
 /** A named request of a client that was accepted. */
@@ -216,6 +224,8 @@ export interface Decision {
   id: string;
   to: 'approved' | 'denied';
   reason: string | null;
+  /** What the user sent for the tool. */
+  answer?: unknown;
 }
 
 /** A queued user message. */
@@ -294,7 +304,7 @@ export interface Store {
   /** The queued messages, in order. A message stays queued until its answer is stored, even if it is stored itself. */
   waitingMessages(key: SessionKey): Promise<WaitingMessage[]>;
 
-  /** Records calls before any client gets them, with an `issued` line for each that asks. */
+  /** Records calls before any client gets them, with an `issued` line for each that asks the user something. */
   issueCalls(key: OwnedKey, calls: CallRecord[]): Promise<void>;
   /** The calls of a session that are not settled, in the order of issue. */
   openCalls(key: SessionKey): Promise<CallRecord[]>;

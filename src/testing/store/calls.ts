@@ -1,3 +1,4 @@
+import type { Question } from '../../protocol/index.ts';
 import { type CallRecord, type CallStatus, StoreError } from '../../server/store/store.ts';
 import {
   answerEvent,
@@ -22,7 +23,7 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
 
   test('issued calls are found, open, in order, with a line for each that asks', async () => {
     const asks = callOf('c2', { expiresAt: 31_000, branch: 'root.child' });
-    const asksNot = callOf('c1', { approvalId: null, runsOn: 'client', status: 'running' });
+    const asksNot = callOf('c1', { approvalId: null, question: null, runsOn: 'client', status: 'running' });
     await store().issueCalls(key, [asks, asksNot]);
     await store().issueCalls(key, [callOf('c0')]);
     expect(await store().openCalls(key)).toEqual([asks, asksNot, callOf('c0')]);
@@ -35,6 +36,43 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
       { ...common, ...lineOf('issued', 'c2') },
       { ...common, ...lineOf('issued', 'c0') },
     ]);
+  });
+
+  test('a question to the user is recorded whole, with a line, and is found without an approval id', async () => {
+    const schema = { type: 'object', properties: { size: { type: 'integer' } } };
+    const question: Question = { kind: 'answer', message: 'Which size?', schema, payload: ['S', null] };
+    const asked = callOf('c1', { approvalId: null, runsOn: 'client', question });
+    await store().issueCalls(key, [asked]);
+    expect(await store().findCall(key, { id: 'c1' })).toEqual(asked);
+    expect(await store().openCalls(key)).toEqual([asked]);
+    const common = { at: 1_000, sessionId: 's1', user: 'ann' };
+    expect(await auditLines(store(), key)).toEqual([
+      { ...common, ...lineOf('issued', 'c1', { approvalId: null }) },
+    ]);
+  });
+
+  test('a decision keeps what the user sent for the tool', async () => {
+    await store().issueCalls(key, [callOf('c1'), callOf('c2')]);
+    const answer = { floor: 3, note: null };
+    const decided = await store().decideCall(
+      key,
+      { id: 'c1', to: 'approved', reason: null, answer },
+      lineOf('approved', 'c1'),
+    );
+    expect(decided).toEqual(callOf('c1', { status: 'approved', answer }));
+    expect(await store().findCall(key, { id: 'c1' })).toEqual(decided);
+    expect(await store().findCall(key, { id: 'c2' })).toEqual(callOf('c2'));
+  });
+
+  test('a running call may ask for approval: it is found by the new approval id', async () => {
+    const running = callOf('c1', { approvalId: null, question: null, status: 'running' });
+    await store().issueCalls(key, [running]);
+    const asks = { approvalId: 'approval_late', question: { kind: 'approve', message: 'Sure?' } } as const;
+    const move = { id: 'c1', from: 'running', to: 'requested', asks } as const;
+    const asked = { ...running, ...asks, status: 'requested' };
+    expect(await store().moveCall(key, move, null)).toEqual(asked);
+    expect(await store().findCall(key, { approvalId: 'approval_late' })).toEqual(asked);
+    expect(await store().openCalls(key)).toEqual([asked]);
   });
 
   each<[CallRecord[]]>([

@@ -106,6 +106,8 @@ export function callOf(id: string, change: Partial<CallRecord> = {}): CallRecord
     argsHash: 'a1b2',
     runsOn: 'server',
     status: 'requested',
+    question: { kind: 'approve' },
+    answer: null,
     reason: null,
     messageId: 'message_1',
     agent: 'agent',

@@ -16,34 +16,50 @@ export interface Talk {
   output(call: Call, output: unknown): Promise<Chunk[]>;
   /** Resolves when everything that was sent so far is stored as well. */
   stored(): Promise<void>;
+  /** The user declines a question. */
+  decline(call: Call, reason: string): Promise<Chunk[]>;
+  /** Sends an output that the server refuses, and returns its error. */
+  refused(call: Call, output: unknown): Promise<{ code: string; message: string }>;
 }
 
 type Request = Extract<Chunk, { type: 'tool-approval-request' }>;
 type Call = Extract<Chunk, { type: 'tool-input-available' }>;
 
 /** Opens a conversation with the agent of the options. A part of it ends with the turn, or where everything open waits for the user or the browser. */
-export async function talk(mode: Mode, options: Partial<DuologueOptions>): Promise<Talk> {
-  return mode === 'SSE' ? posts(options) : sockets(options);
+export async function talk(mode: Mode, options: Partial<DuologueOptions>, messageId?: string): Promise<Talk> {
+  return mode === 'SSE' ? posts(options, messageId) : sockets(options);
 }
 
-function posts(options: Partial<DuologueOptions>): Talk {
+/** `before`: the message with the open calls, when an earlier server has sent it. */
+function posts(options: Partial<DuologueOptions>, before = ''): Talk {
   const { post, get, duologue } = harness([], [], options);
   onTestFinished(() => duologue.close());
-  let messageId = '';
+  let messageId = before;
   const send = async (body: object): Promise<Chunk[]> => {
     const { chunks, status, json } = await post(body);
     if (status !== 200) throw new Error(`${status}: ${JSON.stringify(json)}`);
     for (const chunk of chunks) if (chunk.type === 'start') messageId = chunk.messageId ?? '';
     return chunks;
   };
+  const bodyWith = (part: object) => ({
+    id: 'chat-1',
+    messages: [{ id: messageId, role: 'assistant', parts: [part] }],
+  });
   const answer = async (part: object) => {
     // A page that was loaded after a restart reads the message that asks.
     if (messageId === '') {
       const { messages } = (await (await get('/sessions/chat-1')).json()) as { messages: { id: string }[] };
       messageId = messages.at(-1)?.id ?? '';
     }
-    return send({ id: 'chat-1', messages: [{ id: messageId, role: 'assistant', parts: [part] }] });
+    return send(bodyWith(part));
   };
+  const outputPart = ({ toolCallId, toolName, input }: Call, output: unknown) => ({
+    type: `tool-${toolName}`,
+    toolCallId,
+    state: 'output-available',
+    input,
+    output,
+  });
   return {
     say: (text) => send(say(text)),
     decide: ({ toolCallId, approvalId: id }, approved, extra = {}) =>
@@ -53,8 +69,13 @@ function posts(options: Partial<DuologueOptions>): Talk {
         state: 'approval-responded',
         approval: { id, approved, ...extra },
       }),
-    output: ({ toolCallId, toolName, input }, output) =>
-      answer({ type: `tool-${toolName}`, toolCallId, state: 'output-available', input, output }),
+    output: (call, output) => answer(outputPart(call, output)),
+    decline: ({ toolCallId, toolName, input }, errorText) =>
+      answer({ type: `tool-${toolName}`, toolCallId, state: 'output-error', input, errorText }),
+    async refused(call, output) {
+      const { json } = await post(bodyWith(outputPart(call, output)));
+      return (json as { error: { code: string; message: string } }).error;
+    },
     stored: () => readSession(get),
   };
 }
@@ -83,6 +104,17 @@ async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
       socket.send('tool_result', { toolCallId, toolName, result });
       return rest();
     },
+    decline({ toolCallId, toolName }, error) {
+      socket.send('tool_result', { toolCallId, toolName, error });
+      return rest();
+    },
+    async refused({ toolCallId, toolName }, result) {
+      const count = errorsIn(socket).length;
+      socket.send('tool_result', { toolCallId, toolName, result });
+      await socket.until(() => errorsIn(socket).length > count, 'an error');
+      read = socket.received.length;
+      return errorsIn(socket)[count] as { code: string; message: string };
+    },
     stored: () => readSession(get),
   };
 }
@@ -90,6 +122,12 @@ async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
 /** The server reads a session after the writes that it decided on before. */
 async function readSession(get: (path: string) => Promise<Response>): Promise<void> {
   await (await get('/sessions/chat-1')).text();
+}
+
+function errorsIn({ received }: TestSocket): { code: string; message: string }[] {
+  return received.flatMap((one) =>
+    one.kind === 'chunk' && one.chunk.type === 'data-error' ? [one.chunk.data] : [],
+  );
 }
 
 function isTransient(chunk: Chunk): boolean {

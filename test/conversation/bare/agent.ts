@@ -11,6 +11,7 @@ export const TOOLS = {
   pay: { runsOn: 'server', asks: true },
   play: { runsOn: 'client', asks: false },
   locate: { runsOn: 'client', asks: true },
+  choose: { runsOn: 'client', asks: false, question: { kind: 'answer' } },
 } as const;
 
 export type ToolName = keyof typeof TOOLS;
@@ -241,6 +242,7 @@ const factsOf = (id: string) => TOOLS[id.replace(/^\d+-/, '') as ToolName];
 const VIEW: RunView = {
   begun: Promise.resolve(),
   factsOf,
+  questionsIn: () => [],
   // Every other call that waits could still be changed by a callback.
   mayChange: (id) =>
     Number.parseInt(id, 10) % 2 === 1 && (factsOf(id).asks || factsOf(id).runsOn === 'client'),

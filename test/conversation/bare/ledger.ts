@@ -36,6 +36,17 @@ export class Ledger {
       case 'expire':
         results.decided = this.expire(write.call.id);
         return;
+      case 'answer':
+        this.move(write.call.id, 'requested', 'running');
+        return;
+      case 'decline':
+        this.move(write.call.id, 'requested', 'denied');
+        return;
+      case 'ask': {
+        const { id, approvalId, question } = write.call;
+        this.move(id, LEDGER.ask.from, LEDGER.ask.to, { approvalId, question });
+        return;
+      }
       case 'withdraw':
         this.move(write.call.id, 'approved', 'expired');
         return;

@@ -91,13 +91,14 @@ function goOn(world: World): boolean {
 function answerOpen(world: World): boolean {
   const { openCalls, ears } = world;
   if (openCalls.length === 0 || world.isClosed) return false;
-  for (const { id, status } of openCalls) {
+  for (const { id, status, question, approvalId: asked } of openCalls) {
     const approvalId = ears.calls.get(id)?.approvalId;
     if (status === 'requested' && approvalId !== undefined) {
       world.answer('bidi', [{ kind: 'decision', toolCallId: id, approvalId, approved: false }]);
       return true;
     }
-    if (status === 'running' || status === 'parked') {
+    const isQuestion = status === 'requested' && question !== null && asked === null && ears.calls.has(id);
+    if (status === 'running' || status === 'parked' || isQuestion) {
       world.answer('bidi', [{ kind: 'output', toolCallId: id, output: 'here' }]);
       return true;
     }

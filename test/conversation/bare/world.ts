@@ -103,6 +103,7 @@ export class World {
       approvals: setup.approvals,
       approvalTimeoutMs: { sse: null, bidi: 30_000 },
       clientTimeoutMs: 60_000,
+      questionTimeoutMs: null,
       toolTimeoutMs: null,
       concurrentTools: [],
       whenBusy: setup.whenBusy,
@@ -464,6 +465,8 @@ function outcomeOf(kind: Outcome['kind']): Outcome {
       return { kind, output: 'done', actions: {} as EventActions, session: {} as never };
     case 'error':
       return { kind, errorText: 'It broke.' };
+    case 'asks':
+      return { kind, question: { kind: 'approve' } };
     default:
       return { kind };
   }

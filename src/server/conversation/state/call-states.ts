@@ -35,6 +35,7 @@ export type CallEvent =
   | 'show'
   | 'approve'
   | 'deny'
+  | 'answer'
   | 'take'
   | 'hand-over'
   | 'park'
@@ -45,11 +46,11 @@ export type CallEvent =
 export const CALL_TRANSITIONS: Readonly<Record<CallState, Partial<Record<CallEvent, CallState>>>> = {
   issuing: { ask: 'queued', allow: 'ready', 'hand-over': 'client', settle: 'settled' },
   queued: { show: 'asked', end: 'ending', settle: 'settled' },
-  asked: { approve: 'approved', deny: 'denied', end: 'ending', settle: 'settled' },
+  asked: { approve: 'approved', deny: 'denied', answer: 'running', end: 'ending', settle: 'settled' },
   approved: { take: 'running', 'hand-over': 'client', end: 'ending', settle: 'settled' },
   denied: { end: 'ending', settle: 'settled' },
   ready: { take: 'running', end: 'ending', settle: 'settled' },
-  running: { park: 'parked', end: 'ending', settle: 'settled' },
+  running: { ask: 'queued', park: 'parked', end: 'ending', settle: 'settled' },
   client: { take: 'running', end: 'ending', settle: 'settled' },
   parked: { take: 'running', end: 'ending', settle: 'settled' },
   ending: { settle: 'settled' },
@@ -83,11 +84,11 @@ export function waitsFor(state: CallState, { runsOn }: CallRecord): ReturnType<t
   return waitingFor({ runsOn: place, asks: false, ...SEEN[state] });
 }
 
-/** What happens to a call once it is stored: it asks for approval, runs on the server, or goes to the browser. */
+/** What happens to a call once it is stored: it asks the user something, runs on the server, or goes to the browser. */
 export function firstEvent({
-  approvalId,
+  question,
   runsOn,
-}: Pick<CallRecord, 'approvalId' | 'runsOn'>): 'ask' | 'allow' | 'hand-over' {
-  if (approvalId !== null) return 'ask';
+}: Pick<CallRecord, 'question' | 'runsOn'>): 'ask' | 'allow' | 'hand-over' {
+  if (question !== null) return 'ask';
   return runsOn === 'server' ? 'allow' : 'hand-over';
 }

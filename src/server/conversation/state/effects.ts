@@ -71,6 +71,8 @@ export type Write =
   | { do: 'show' | 'park'; call: CallRecord }
   | { do: 'take'; call: CallRecord }
   | { do: 'expire'; call: CallRecord; reason: string }
+  /** The user answered a question, declined to, or sent an answer that does not fit; or a tool asks for approval while it runs. */
+  | { do: 'answer' | 'decline' | 'refuse' | 'ask'; call: CallRecord; reason: string | null }
   | { do: 'save'; messageId: string }
   | {
       do: 'decide';

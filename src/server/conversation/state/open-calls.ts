@@ -1,5 +1,5 @@
 import type { DeferredCall } from '../../../adk/for-server.ts';
-import type { WaitingAnswer } from '../../../protocol/index.ts';
+import type { Question, WaitingAnswer } from '../../../protocol/index.ts';
 import type { Identity } from '../../access/sign-in.ts';
 import type { CallOutcome, Failure } from '../../ledger/approvals.ts';
 import { hashArgs, timeoutOutcome } from '../../ledger/approvals.ts';
@@ -87,7 +87,12 @@ export class OpenCall {
     return this.decider.connection;
   }
 
-  /** Whether the approval request is shown and undecided. */
+  /** Whether the call is a question whose output is the answer of the user: no approval, and no tool that runs. */
+  get asksForAnswer(): boolean {
+    return this.stored.question !== null && this.stored.approvalId === null;
+  }
+
+  /** Whether the approval request, or the question, is shown and undecided. */
   get isAsked(): boolean {
     return waitsFor(this.current, this.stored) === 'person';
   }
@@ -97,9 +102,9 @@ export class OpenCall {
     return this.current === 'asked' || this.current === 'queued';
   }
 
-  /** Whether the call waits for an output from outside: from the browser, or for a tool that was started on the server. */
+  /** Whether the call waits for an output from outside: of the user, of the browser, or for a tool that was started on the server. */
   get isAnswerable(): boolean {
-    return waitsFor(this.current, this.stored) === 'client';
+    return waitsFor(this.current, this.stored) === 'client' || (this.asksForAnswer && this.isAsked);
   }
 
   /** Whether the tool runs or has ended, so that the call has its effect. */
@@ -152,7 +157,7 @@ export class OpenCall {
 
   /** An output came from outside, and the after-tool callbacks get it; false when the call cannot take one. */
   receive(acknowledges: PendingAcknowledgement | undefined): boolean {
-    if (!this.apply('take')) return false;
+    if (!this.apply(this.current === 'asked' ? 'answer' : 'take')) return false;
     this.acknowledgement = acknowledges;
     return true;
   }
@@ -203,6 +208,18 @@ export class OpenCall {
   putBack(): void {
     this.enter(this.stored.approvalId === null ? 'ready' : 'approved');
     this.stored = { ...this.stored, status: storedAs(this.current) };
+  }
+
+  /** The tool asks for approval while it runs: the call waits as one that asked before. False when it cannot. */
+  askLate(approvalId: string, question: Question): boolean {
+    if (!this.apply('ask')) return false;
+    this.stored = { ...this.stored, approvalId, question };
+    return true;
+  }
+
+  /** Keeps what the user sent for the tool with the approval. */
+  setAnswer(answer: unknown): void {
+    this.stored = { ...this.stored, answer };
   }
 
   /** Sets until when the call waits; null means without limit. */
@@ -309,8 +326,8 @@ export class OpenCalls {
 
   /** The call that continues when a client listens. */
   get nextTakenUp(): CallRecord | null {
-    const isDue = ({ state }: OpenCall) =>
-      state === 'ready' || state === 'approved' || (state === 'queued' && !this.isShowing);
+    const isDue = ({ state, asksForAnswer }: OpenCall) =>
+      state === 'ready' || state === 'approved' || (state === 'queued' && (asksForAnswer || !this.isShowing));
     return this.all.find(isDue)?.record ?? null;
   }
 
@@ -336,7 +353,8 @@ export class OpenCalls {
     { now, newId, clientDeadline }: { now: number; newId: () => string; clientDeadline: number | null },
   ): OpenCall {
     const approvalId = call.asks ? `approval_${newId()}` : null;
-    const next = CALL_TRANSITIONS.issuing[firstEvent({ approvalId, runsOn: call.runsOn })] ?? 'settled';
+    const question: Question | null = call.question ?? (call.asks ? { kind: 'approve' } : null);
+    const next = CALL_TRANSITIONS.issuing[firstEvent({ question, runsOn: call.runsOn })] ?? 'settled';
     return this.add(
       {
         id: call.id,
@@ -346,6 +364,8 @@ export class OpenCalls {
         argsHash: hashArgs(call.args),
         runsOn: call.runsOn,
         status: storedAs(next),
+        question,
+        answer: null,
         reason: null,
         messageId,
         agent: call.agent,

@@ -120,16 +120,19 @@ class HeldCalls {
   }
 
   /** The call after a move, which `put` writes; null when the call does not have the status from which the move starts. */
-  moved({ id, from, to, reason, expiresAt }: CallMove): CallRecord | null {
+  moved({ id, from, to, reason, expiresAt, answer, asks }: CallMove): CallRecord | null {
     const call = this.find({ id });
     if (call === null || call.status !== from) return null;
     call.status = to;
     if (reason !== undefined) call.reason = reason;
     if (expiresAt !== undefined) call.expiresAt = expiresAt;
+    if (answer !== undefined) call.answer = answer;
+    if (asks !== undefined) Object.assign(call, asks);
     return call;
   }
 
   put(call: CallRecord): void {
+    if (call.approvalId !== null) this.#approvals.set(call.approvalId, call.id);
     this.#calls.set(call.id, toJson(call, 'The call'));
   }
 

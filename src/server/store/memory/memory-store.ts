@@ -11,6 +11,7 @@ import {
   fitting,
   fromJson,
   hasKeys,
+  isQuestion,
   issuedLine,
   isUsedBefore,
   lastUsedFirst,
@@ -234,7 +235,8 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     async issueCalls(key, calls): Promise<void> {
       const writeCalls = need(key).calls.prepare(calls);
       const writeLines = calls
-        .filter((call) => call.approvalId !== null)
+
+        .filter(isQuestion)
         .map((call) => auditLog.prepare(key, now(), issuedLine(call)));
       writeCalls();
       for (const writeLine of writeLines) writeLine();

@@ -9,7 +9,7 @@ import type { CallChunks } from './call-chunks.ts';
 type ApprovalRequestPurpose = Extract<Purpose, { for: 'approval-request' }>;
 
 /**
- * Shows approval requests: the next one, or all of them, as the policy says. A client ends its response at an approval request, and
+ * Shows approval requests: the next one, or all of them, as the policy says; and questions, all of them. A client ends its response at an approval request, and
  * sends the answers of a step together. So the browser calls of the step that need no approval are announced before its first request.
  */
 export class ApprovalRequests {
@@ -64,7 +64,8 @@ export class ApprovalRequests {
     this.isWaiting = !hasResponse && queued.length > 0 && this.isExpecting(isBrowserCall);
     if (this.isWaiting) return;
     for (const call of queued) {
-      if (!approvalsTogether && open.isShowing) break;
+      // A question waits for no approval request.
+      if (!approvalsTogether && open.isShowing && !call.asksForAnswer) continue;
       const draft = messages.get(call.record.messageId);
       // A response shows the requests of its own message.
       if (!draft || (hasResponse && draft !== messages.active)) continue;
@@ -109,9 +110,10 @@ export class ApprovalRequests {
   }
 
   /** Until when a request waits that is shown now: by the definition of its tool, otherwise by the policy. */
-  private deadlineOf({ approvalTimeoutMs }: OpenCall): number | null {
-    const { now, policy } = this.context;
-    const timeoutMs = approvalTimeoutMs === undefined ? policy.approvalTimeoutMs : approvalTimeoutMs;
+  private deadlineOf({ approvalTimeoutMs, asksForAnswer }: OpenCall): number | null {
+    const { now, policy, options } = this.context;
+    const byServer = asksForAnswer ? options.questionTimeoutMs : policy.approvalTimeoutMs;
+    const timeoutMs = approvalTimeoutMs === undefined ? byServer : approvalTimeoutMs;
     return timeoutMs === null ? null : now + timeoutMs;
   }
 

@@ -1,5 +1,6 @@
 import { type Chunk, CONFIRMATION_TOOL, type ToolFacts } from '../../../../protocol/index.ts';
 import { type CallOutcome, decisionIn, outputChunk } from '../../../ledger/approvals.ts';
+import { approvalRequest } from '../../../ledger/questions.ts';
 import type { CallRecord } from '../../../store/store.ts';
 import type { Context } from '../context.ts';
 import type { Draft, Messages } from '../messages.ts';
@@ -24,8 +25,9 @@ export class CallChunks {
     return this.context.options.confirmations === 'tool';
   }
 
-  /** Whether a call is announced only when it is stored: over a socket, calls that wait are announced one after the other. */
-  isAnnouncedLate({ asks, runsOn }: ToolFacts): boolean {
+  /** Whether a call is announced only when it is stored: questions, and over a socket calls that wait, which are announced one after the other. */
+  isAnnouncedLate({ asks, runsOn, question }: ToolFacts): boolean {
+    if (question) return true;
     return !this.context.policy.hasResponse && (asks || runsOn === 'client');
   }
 
@@ -67,8 +69,9 @@ export class CallChunks {
   announce(call: OpenCall, draft: Draft): void {
     if (call.isAnnounced) return;
     call.setAnnounced(true);
-    const { runsOn, approvalId } = call.record;
-    this.sayCall(call.record, { runsOn, asks: approvalId !== null }, draft);
+    const { runsOn, approvalId, question } = call.record;
+    const asked = call.asksForAnswer && question ? { question } : {};
+    this.sayCall(call.record, { runsOn, asks: approvalId !== null, ...asked }, draft);
   }
 
   /** Sends the input again, so that a response of its own shows what the browser must do. */
@@ -79,9 +82,14 @@ export class CallChunks {
     this.messages.say(draft, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
   }
 
-  /** Sends the approval request of a call. `queued`: how many others of its message are sent after it. */
+  /** Sends the approval request of a call, or its question. `queued`: how many others of its message are sent after it. */
   ask(call: OpenCall, draft: Draft, queued: number): void {
     const { context, messages } = this;
+    if (call.asksForAnswer) {
+      this.announce(call, draft);
+      messages.save(draft);
+      return;
+    }
     if (this.usesConfirmations) {
       this.announceConfirmation(call, draft);
       messages.save(draft);
@@ -89,20 +97,22 @@ export class CallChunks {
     }
     this.announce(call, draft);
     const { messageId } = call.record;
-    const chunk = approvalRequest(call, queued);
+    const chunk = approvalRequest(call.record, queued, call.approvalMessage);
     context.emit({ type: 'say-stored', messageId, chunk, inStep: context.policy.steps });
   }
 
   /** In the confirmation dialect: sends a call of its own that asks about the original one. */
   private announceConfirmation(call: OpenCall, draft: Draft): void {
-    const { approvalId, id, toolName: name, args } = call.record;
+    const { approvalId, id, toolName: name, args, question } = call.record;
     if (approvalId === null) return;
     call.setConfirming(true);
+    const { message: hint, payload } = question ?? {};
+    const about = { ...(hint === undefined ? {} : { hint }), ...(payload === undefined ? {} : { payload }) };
     this.sayCall(
       {
         id: approvalId,
         toolName: CONFIRMATION_TOOL,
-        args: { originalFunctionCall: { id, name, args }, toolConfirmation: { confirmed: false } },
+        args: { originalFunctionCall: { id, name, args }, toolConfirmation: { ...about, confirmed: false } },
       },
       { runsOn: 'client', asks: false },
       draft,
@@ -145,20 +155,4 @@ export class CallChunks {
     messages.say(draft, { type: 'tool-input-start', toolCallId, toolName, toolMetadata });
     messages.say(draft, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
   }
-}
-
-/** The chunk of an approval request. */
-function approvalRequest({ record, approvalMessage: message }: OpenCall, queued: number): Chunk {
-  const { approvalId, id, expiresAt } = record;
-  const descriptor = {
-    ...(expiresAt === null ? {} : { expiresAt }),
-    ...(queued > 0 ? { queued } : {}),
-    ...(message === undefined ? {} : { message }),
-  };
-  return {
-    type: 'tool-approval-request',
-    approvalId: approvalId ?? '',
-    toolCallId: id,
-    ...(Object.keys(descriptor).length === 0 ? {} : { approvalDescriptor: descriptor }),
-  };
 }

@@ -1,5 +1,5 @@
 import type { DeferredCall, Outcome } from '../../../../adk/for-server.ts';
-import { APPROVAL_TIMED_OUT, ProtocolError } from '../../../../protocol/index.ts';
+import { ProtocolError, type Question } from '../../../../protocol/index.ts';
 import type { SignInStatus } from '../../../access/sign-in.ts';
 import {
   type CallOutcome,
@@ -7,6 +7,7 @@ import {
   outcomeOf,
   responseOf,
   SIGNED_OUT_END,
+  timeoutText,
 } from '../../../ledger/approvals.ts';
 import type { AgentRun } from '../agent-run.ts';
 import { firstEvent } from '../call-states.ts';
@@ -161,8 +162,9 @@ export class Calls {
 
   /** Calls the after-tool callbacks with an output of the browser, before the output is stored or sent. */
   private runCallbacks({ call, acknowledges }: Extract<Step, { next: 'end' }>, output: unknown): void {
-    const { holdsApproval } = call;
+    const { holdsApproval, isAsked, record } = call;
     if (!call.receive(acknowledges)) return;
+    if (isAsked) this.context.store([{ do: 'answer', call: record, reason: null }], null);
     const before = this.beforeStart(call);
     this.chunks.confirm(call);
     this.context.emit({ type: 'run-callbacks', call: call.record, output });
@@ -333,11 +335,25 @@ export class Calls {
       return outcomes.releaseLock(call);
     }
     if (outcome.kind !== 'asks') return outcomes.end(call, outcomeOf(outcome));
-    const errorText =
-      approvalId === null
-        ? `${toolName} asks for a confirmation while it runs, which it can only do over SSE.`
-        : `${toolName} asked again for a confirmation it already had.`;
+    if (approvalId === null) return this.askLate(call, outcome.question);
+    const errorText = `${toolName} asked again for a confirmation it already had.`;
     outcomes.end(call, { kind: 'error', errorText });
+  }
+
+  /** A tool asks for approval while it runs. It did nothing yet, and runs again when the user has approved. */
+  private askLate(call: OpenCall, question: Question): void {
+    const { context, messages, run, outcomes } = this;
+    if (!call.askLate(`approval_${context.newId()}`, question)) return;
+    if (run.isLive && messages.active?.id === call.record.messageId) messages.setWorking(false);
+    const { record, isAnnounced } = call;
+    const mark = context.mark();
+    this.requests.showNext();
+    context.store(
+      [{ do: 'ask', call: record, reason: null }],
+      { for: 'approval-request', callId: record.id, isAnnounced, beside: [] },
+      context.takeSince(mark),
+    );
+    outcomes.releaseLock(call);
   }
 
   /** The model cancelled calls and gets no response to them. A call that runs has its effect, and ends with its outcome. */
@@ -376,7 +392,7 @@ export class Calls {
     const { id: callId } = call.record;
     call.startExpiring();
     const purpose: Purpose = { for: 'expiry', callId, isQuiet };
-    this.context.store([{ do: 'expire', call: call.record, reason: APPROVAL_TIMED_OUT }], purpose);
+    this.context.store([{ do: 'expire', call: call.record, reason: timeoutText(call.record) }], purpose);
   }
 
   /** An approval request timed out, unless it was decided before. */
@@ -403,7 +419,7 @@ export class Calls {
   }
 
   private endExpired(call: OpenCall, isQuiet: boolean): void {
-    const outcome: CallOutcome = { kind: 'error', errorText: APPROVAL_TIMED_OUT };
+    const outcome: CallOutcome = { kind: 'error', errorText: timeoutText(call.record) };
     call.stopExpiring();
     if (isQuiet) this.late.push(this.outcomes.endQuietly(call, outcome));
     else this.outcomes.end(call, outcome);

@@ -7,6 +7,7 @@ import {
   SIGNED_OUT_END,
   type Verdict,
 } from '../../../ledger/approvals.ts';
+import { decisionFrom, outcomeFrom } from '../../../ledger/questions.ts';
 import type { CallRecord } from '../../../store/store.ts';
 import type { Context, PendingAcknowledgement } from '../context.ts';
 import type { GivenAnswers } from '../effects.ts';
@@ -131,6 +132,7 @@ export class Decisions {
       return { call, next: 'end', outcome: { kind: 'denied', reason: verdict.call.reason } };
     }
     call.apply('approve');
+    call.setAnswer(verdict.call.answer);
     call.setApprover(by);
     return { call, next: runsOn === 'server' ? 'run' : 'hand-over' };
   }
@@ -139,9 +141,7 @@ export class Decisions {
   asDecision(answer: Answer): Answer {
     if (answer.kind !== 'output' || this.context.options.confirmations !== 'tool') return answer;
     const call = this.open.records.find(({ approvalId }) => approvalId === answer.toolCallId);
-    const confirmed = isRecord(answer.output) ? answer.output.confirmed : undefined;
-    if (!call || typeof confirmed !== 'boolean') return answer;
-    return { kind: 'decision', toolCallId: call.id, approvalId: answer.toolCallId, approved: confirmed };
+    return call ? (decisionFrom(call, answer.output) ?? answer) : answer;
   }
 
   /** The outcome that an output of the browser gives its call, why it is rejected, or null when it is ignored. */
@@ -154,16 +154,9 @@ export class Decisions {
     if (answer.input !== undefined && hashArgs(answer.input) !== call.record.argsHash) {
       return { rejected: 'arguments differ from those of the call' };
     }
-    return {
-      call,
-      outcome:
-        answer.kind === 'output'
-          ? { kind: 'output', output: answer.output }
-          : { kind: 'error', errorText: answer.errorText },
-    };
+    const outcome = outcomeFrom(call.record, answer);
+    if (!('rejected' in outcome)) return { call, outcome };
+    this.context.store([{ do: 'refuse', call: call.record, reason: outcome.rejected }], null);
+    return outcome;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -192,11 +192,17 @@ function outcomeWrites(
   outcome: CallOutcome,
   acknowledges?: PendingAcknowledgement,
 ): Write[] {
-  const expires = isUndecided(call) && outcome.kind === 'error';
   return [
-    ...(expires ? [{ do: 'expire' as const, call, reason: outcome.errorText }] : []),
+    ...(isUndecided(call) ? decidingWrites(call, outcome) : []),
     { do: 'append-outcome', call, outcome, accepted: acknowledges?.accepted },
   ];
+}
+
+/** What the ledger gets when an undecided call ends: a question was answered or declined, or none of that will happen. */
+function decidingWrites(call: CallRecord, outcome: CallOutcome): Write[] {
+  if (outcome.kind === 'error')
+    return [{ do: outcome.declined ? 'decline' : 'expire', call, reason: outcome.errorText }];
+  return outcome.kind === 'output' && call.approvalId === null ? [{ do: 'answer', call, reason: null }] : [];
 }
 
 /** What a live model gets for the outcome of a call. */

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { type Event, getFunctionCalls } from '@google/adk';
+import type { Content, FunctionCall, Part } from '@google/genai';
+import { inputQuestion, REQUEST_INPUT } from './questions.ts';
+import type { DeferredCall } from './run.ts';
+
+/** Custom metadata of an event in which a node of a workflow asks the user. Its call has an id of ours: nodes may use one id again and again. */
+const ASKED_BY_NODE = { duologue: 'question' } as const;
+
+/** Whether a node of a workflow asks the user in this event. */
+export function isAskedByNode({ customMetadata }: Event): boolean {
+  return customMetadata?.duologue === ASKED_BY_NODE.duologue;
+}
+
+/**
+ * The event in which a node of a workflow asks the user, with a call id that no other call of the session has; undefined for any other event. ADK's own id
+ * stays in the arguments (`interruptIn`).
+ */
+export function askedByNode(event: Event): Event | undefined {
+  const parts = event.content?.parts ?? [];
+  if (!event.nodeInfo?.path || !parts.some(({ functionCall }) => isNodeQuestion(functionCall)))
+    return undefined;
+  const ids = new Map<string, string>();
+  for (const { functionCall } of parts)
+    if (isNodeQuestion(functionCall)) ids.set(String(functionCall?.id), `question_${randomUUID()}`);
+  const own = (id: string | undefined) => ids.get(String(id)) ?? id ?? '';
+  return {
+    ...event,
+    content: {
+      ...event.content,
+      parts: parts.map((part) =>
+        part.functionCall
+          ? { ...part, functionCall: { ...part.functionCall, id: own(part.functionCall.id) } }
+          : part,
+      ),
+    },
+    longRunningToolIds: event.longRunningToolIds?.map(own) ?? [],
+    customMetadata: { ...event.customMetadata, ...ASKED_BY_NODE },
+  };
+}
+
+/** ADK marks the request of a node with an id of its own, which a call that a model makes does not have. */
+function isNodeQuestion(call: FunctionCall | undefined): boolean {
+  return call?.name === REQUEST_INPUT && call.id !== undefined && call.args?.interruptId === call.id;
+}
+
+/** The questions that an event of `askedByNode` asks, as calls that are answered later. */
+export function nodeQuestions(event: Event): DeferredCall[] {
+  if (!isAskedByNode(event)) return [];
+  return (event.content?.parts ?? []).flatMap(({ functionCall }): DeferredCall[] => {
+    const { id, name, args = {} } = functionCall ?? {};
+    if (id === undefined || name !== REQUEST_INPUT) return [];
+    return [
+      {
+        id,
+        toolName: name,
+        args,
+        runsOn: 'client',
+        asks: false,
+        question: inputQuestion(args),
+        agent: event.author ?? '',
+        invocationId: event.invocationId,
+        branch: event.branch,
+      },
+    ];
+  });
+}
+
+/** The ids by which the nodes that asked in these events know their questions, by call id. */
+export function interruptIds(events: readonly Event[]): Map<string, string> {
+  const ids = new Map<string, string>();
+  for (const event of events) {
+    for (const { id, args } of nodeQuestions(event)) ids.set(id, String(args.interruptId));
+  }
+  return ids;
+}
+
+/** The name that a call of `adk_request_input` has while ADK reads the history: ADK leaves out all calls and responses of the real name. */
+const SHOWN_AS = 'duologue_request_input';
+
+/**
+ * A history in which a model finds the questions that it asked with `requestInputTool`, and their answers. `restoreNames` gives the contents their real names
+ * again. Questions of nodes stay hidden, as ADK has it.
+ */
+export function showQuestions(events: Event[]): Event[] {
+  const made = new Set<string>();
+  for (const event of events) {
+    if (isAskedByNode(event)) continue;
+    for (const { id, name } of getFunctionCalls(event)) if (id && name === REQUEST_INPUT) made.add(id);
+  }
+  if (made.size === 0) return events;
+  return events.map((event) => {
+    const { parts } = event.content ?? {};
+    const isShown = parts?.some((part) => made.has((part.functionCall ?? part.functionResponse)?.id ?? ''));
+    return isShown && parts
+      ? {
+          ...event,
+          content: { ...event.content, parts: parts.map((part) => renamed(part, REQUEST_INPUT, SHOWN_AS)) },
+        }
+      : event;
+  });
+}
+
+/** The contents with the real names of calls that `showQuestions` renamed. */
+export function restoreNames(contents: Content[]): Content[] {
+  return contents.map((content) => ({
+    ...content,
+    ...(content.parts ? { parts: content.parts.map((part) => renamed(part, SHOWN_AS, REQUEST_INPUT)) } : {}),
+  }));
+}
+
+function renamed(part: Part, from: string, name: string): Part {
+  if (part.functionCall?.name === from) return { ...part, functionCall: { ...part.functionCall, name } };
+  if (part.functionResponse?.name === from)
+    return { ...part, functionResponse: { ...part.functionResponse, name } };
+  return part;
+}

@@ -1,0 +1,83 @@
+import * as z from 'zod/v4';
+import { type Answer, type Chunk, declinedText } from '../../protocol/index.ts';
+import type { CallRecord } from '../store/store.ts';
+import type { CallOutcome } from './approvals.ts';
+
+/**
+ * The outcome that an output or a failure from outside gives its call. A failure declines a question. An answer that does not fit the schema of its question is
+ * rejected, and the question stays open.
+ */
+export function outcomeFrom(
+  { question, approvalId }: CallRecord,
+  answer: Exclude<Answer, { kind: 'decision' }>,
+): CallOutcome | { rejected: string } {
+  const isQuestion = question !== null && approvalId === null;
+  if (answer.kind === 'failure') {
+    const { errorText } = answer;
+    return isQuestion
+      ? { kind: 'error', errorText: declinedText(errorText), declined: true }
+      : { kind: 'error', errorText };
+  }
+  const why = isQuestion ? misfitOf(question.schema, answer.output) : null;
+  if (why !== null) return { rejected: `the answer does not fit the question: ${why}` };
+  return { kind: 'output', output: answer.output };
+}
+
+/**
+ * Why a value does not fit the schema of a question; null when it fits, or when there is no schema. A schema that cannot be read, as a model may write one,
+ * accepts every value: the tool or node that asked gets the value and checks it.
+ */
+function misfitOf(schema: Record<string, unknown> | undefined, value: unknown): string | null {
+  const validator = schema && compile(schema);
+  const { error } = validator?.safeParse(value) ?? {};
+  if (!error) return null;
+  return error.issues
+    .slice(0, MAX_ISSUES)
+    .map(({ message, path }) => (path.length === 0 ? message : `${message} at ${path.join('.')}`))
+    .join('; ');
+}
+
+/** The decision in the output of a confirmation, which in the confirmation dialect is a call of its own; null when it has none. */
+export function decisionFrom({ id, approvalId }: CallRecord, output: unknown): Answer | null {
+  const { confirmed, payload } = (output ?? {}) as { confirmed?: unknown; payload?: unknown };
+  if (typeof confirmed !== 'boolean') return null;
+  return {
+    kind: 'decision',
+    toolCallId: id,
+    ...(approvalId === null ? {} : { approvalId }),
+    approved: confirmed,
+    ...(payload == null ? {} : { payload }),
+  };
+}
+
+/** How many faults of one answer the error names. */
+const MAX_ISSUES = 5;
+
+function compile(schema: Record<string, unknown>): z.ZodType | undefined {
+  try {
+    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The chunk of an approval request. `queued`: how many others of its message are sent after it. `byTool`: what the definition of the tool says. */
+export function approvalRequest(
+  { approvalId, id, expiresAt, question }: CallRecord,
+  queued: number,
+  byTool: string | undefined,
+): Chunk {
+  const { message = byTool, payload } = question ?? {};
+  const descriptor = {
+    ...(expiresAt === null ? {} : { expiresAt }),
+    ...(queued > 0 ? { queued } : {}),
+    ...(message === undefined ? {} : { message }),
+    ...(payload === undefined ? {} : { payload }),
+  };
+  return {
+    type: 'tool-approval-request',
+    approvalId: approvalId ?? '',
+    toolCallId: id,
+    ...(Object.keys(descriptor).length === 0 ? {} : { approvalDescriptor: descriptor }),
+  };
+}

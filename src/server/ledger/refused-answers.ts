@@ -1,0 +1,101 @@
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { nameOf } from '../store/rules.ts';
+import type { AuditEntry, SessionKey, Store } from '../store/store.ts';
+
+/** The time over which refused answers of a user are counted. */
+const WINDOW_MS = 60_000;
+/** `refused` lines of one user in that time; further refused answers are only counted. */
+const MAX_LINES = 30;
+
+/** The refused answers of one user in the current window. */
+interface Window {
+  /** The lines that were written, by their content. */
+  written: Set<string>;
+  /** The refused answers without a line, by session. */
+  folded: Map<string, { key: SessionKey; count: number }>;
+  cancel: () => void;
+}
+
+/**
+ * Writes refused answers to the audit log, and bounds the number of lines. Within a minute an answer that is refused again for the same reason gets no second
+ * line, and a user gets at most 30 lines; at the end of the minute one line for each session has the number of the others. Each node counts by itself.
+ */
+export class RefusedAnswers {
+  private readonly store: Store;
+  private readonly clock: Clock;
+  private readonly logger: Logger;
+  private readonly windows = new Map<string, Window>();
+
+  constructor(store: Store, clock: Clock, logger: Logger) {
+    this.store = store;
+    this.clock = clock;
+    this.logger = logger;
+  }
+
+  /** Writes the line of a refused answer, or counts the answer. */
+  async write(key: SessionKey, line: AuditEntry): Promise<void> {
+    const { written, folded } = this.windowOf(key);
+    const what = JSON.stringify([key.id, line.approvalId, line.toolCallId, line.reason]);
+    if (written.size < MAX_LINES && !written.has(what)) {
+      written.add(what);
+      await this.store.audit(key, line);
+      return;
+    }
+    const session = nameOf(key);
+    const counted = folded.get(session);
+    if (counted) counted.count++;
+    else if (folded.size < MAX_LINES) folded.set(session, { key, count: 1 });
+  }
+
+  /** Writes the lines of answers that were only counted. The store must still be open. */
+  async close(): Promise<void> {
+    const ends = [...this.windows.keys()].map((name) => this.end(name));
+    await Promise.all(ends).catch((error: unknown) => this.failed(error));
+  }
+
+  private windowOf({ app, user }: SessionKey): Window {
+    const name = JSON.stringify([app, user]);
+    let window = this.windows.get(name);
+    if (!window) {
+      const cancel = this.clock.after(WINDOW_MS, () => {
+        this.end(name).catch((error: unknown) => this.failed(error));
+      });
+      window = { written: new Set(), folded: new Map(), cancel };
+      this.windows.set(name, window);
+    }
+    return window;
+  }
+
+  /** Ends a window: writes a line for each session with the number of answers that were only counted. */
+  private async end(name: string): Promise<void> {
+    const window = this.windows.get(name);
+    this.windows.delete(name);
+    window?.cancel();
+    const folded = [...(window?.folded.values() ?? [])];
+    await Promise.all(
+      folded.map(async ({ key, count }) => {
+        // A session that was deleted meanwhile keeps no trace of answers that belonged to no call.
+        if (await this.store.findSession(key)) await this.store.audit(key, foldedLine(count));
+      }),
+    );
+  }
+
+  private failed(error: unknown): void {
+    this.logger.warn('rejected answers were not written to the audit log: check the store', {
+      error: String(error),
+    });
+  }
+}
+
+function foldedLine(count: number): AuditEntry {
+  return {
+    kind: 'refused',
+    approvalId: null,
+    toolCallId: null,
+    toolName: null,
+    argsHash: null,
+    args: null,
+    reason: count === 1 ? '1 more refused answer' : `${count} more refused answers`,
+  };
+}
