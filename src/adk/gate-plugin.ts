@@ -328,7 +328,7 @@ export class GatePlugin extends BasePlugin {
   async decide(tool: BaseTool, args: Record<string, unknown>, context: Context): Promise<Decision> {
     const { invocationContext, functionCallId } = context;
     if (!this.activeIn(invocationContext)?.run.live) return decide(tool, args, context, this.override);
-    // In a live run tools run beside the run: their changes are in the session, and not in the run's copy of it.
+    // In a live run, tools run concurrently with the run: their state changes are in the stored session, not in the run's copy of it.
     const { sessionService, session: begun } = invocationContext;
     const { appName, userId, id: sessionId } = begun;
     const session = (await sessionService?.getSession({ appName, userId, sessionId })) ?? begun;

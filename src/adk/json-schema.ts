@@ -1,6 +1,6 @@
 const LENGTHS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 
-/** Keywords whose values are no schemas. */
+/** JSON Schema keywords whose values are plain values, not schemas. */
 const VALUES = new Set(['enum', 'required', 'default', 'example', 'const']);
 
 /** Google's schema as JSON Schema: types in lower case, lengths as numbers, `nullable` as a type. */

@@ -44,16 +44,17 @@ export class BrowserTools {
   /** Whether this page is the active one: it runs the browser tools. */
   get isActive(): boolean {
     const active = this.#activeId;
-    // A server that names no active connection has one connection a session; a link that cannot be active does not need to be.
+    // `undefined`: the server reports no active connection, because it allows one connection a session. `null` over HTTP: HTTP links
+    // never become active, so every page may run its own browser tools.
     return (
       active === undefined || active === this.#connectionId || (active === null && !this.#kind.canBeActive)
     );
   }
 
-  /** A new link has its session. */
+  /** Handles the session info, which is the server's first chunk on a new link. */
   startSession({ running, floor, connectionId }: SessionInfo): void {
     this.#isTurnOver = running === null;
-    // A page that was reloaded runs the browser tools of the message that it may have asked for.
+    // On its first link, a reloaded page cannot know whether it requested the message in progress: it assumes so, and runs its browser tools.
     if (running !== null && this.#connectionId === null) this.#own.add(running);
     this.#setActive(floor, connectionId);
   }
@@ -70,7 +71,7 @@ export class BrowserTools {
     for (const id of this.#settled) this.#settle(id, false);
   }
 
-  /** Observes a chunk, after the tool calls have. */
+  /** Observes a chunk. Call it after `ToolCalls.observe` of the same chunk. */
   observe(chunk: Chunk, isReplay: boolean): void {
     if (chunk.type === 'start') {
       this.#isTurnOver = false;
@@ -145,12 +146,12 @@ export class BrowserTools {
 
   #isDue(call: TrackedCall): boolean {
     const isNew = !this.#runner.hasStarted(call.id) && !call.optimistic;
-    // Outputs that share a request wait for the end of the turn; none are sent after an error.
+    // Over a link that batches answers, the page sends all outputs in one request after the turn, and none after a turn that failed.
     const isTime = !this.#kind.batchesAnswers || (this.#isTurnOver && !this.#failed.has(call.messageId));
     return isNew && isTime && this.#calls.isDue(call) && this.#isForThisPage(call);
   }
 
-  /** A call that asks runs on the page where the user approved it. */
+  /** Whether this page runs the call. Over HTTP, a call that needs approval runs on the page where the user approved it. */
   #isForThisPage({ id, asks, messageId, confirmation = id }: TrackedCall): boolean {
     const isOwn = this.#kind.canBeActive || this.#own.has(asks ? confirmation : messageId);
     return isOwn && this.isActive && !this.#elsewhere.has(id);
@@ -159,7 +160,7 @@ export class BrowserTools {
   #settle(toolCallId: string, isReplay: boolean): void {
     const call = this.#calls.get(toolCallId);
     if (!call?.optimistic) return this.#runner.cancel(toolCallId);
-    // The server continued with an output of its own; the browser only acts.
+    // For an optimistic tool the server supplies the output at once; the browser then runs the tool only for its side effect.
     if (!isReplay && this.#isForThisPage(call)) void this.#runner.run(call);
   }
 

@@ -20,7 +20,7 @@ export type Executors = Readonly<Record<string, Executor>>;
 
 type ToolsOf<M extends UIMessage> = M extends UIMessage<unknown, UIDataTypes, infer TOOLS> ? TOOLS : UITools;
 
-/** The names of the tools that run at a place; for `unknown`, of those that do not say where they run. */
+/** The names of the tools whose `runsOn` is `Place`. The place `unknown` selects tools without `runsOn`. */
 type NamesAt<TOOLS, Place> = {
   [Name in keyof TOOLS]: (TOOLS[Name] extends { runsOn: infer RunsOn } ? RunsOn : 'unknown') extends Place
     ? Name
@@ -125,7 +125,7 @@ async function execute(
 ): Promise<ExecutorResult> {
   try {
     const output = await (executor as Executor<unknown>)(input, context);
-    // An output that is no JSON is a failure of the tool, too.
+    // An output that cannot be written as JSON also counts as a failure of the tool.
     JSON.stringify(output);
     return { output: output ?? null };
   } catch (error) {

@@ -8,7 +8,7 @@ export type Key = string | (() => string | Promise<string>);
 export interface HttpOptions {
   /** Where the server is mounted: an http(s) or ws(s) address, or a path of this page's host. */
   url: string;
-  /** The server's key, for pages that may know it; others log in for a cookie. */
+  /** The API key of the server, for pages that may hold it. Other pages call `login`, which sets a cookie. */
   key?: Key | undefined;
   /** Headers of every request. */
   headers?: Record<string, string> | undefined;
@@ -162,7 +162,8 @@ export class DuologueHttp {
 
   /**
    * Asks the server why no connection to it opens, since a browser hides how a server answered a WebSocket handshake. Resolves with
-   * an error that no retry can repair, or with null when a retry may succeed. `upgrade_required` means that the server is well.
+   * an error that no retry can repair, or with null when a retry may succeed. `upgrade_required` means that the server works, and
+   * that only the WebSocket handshake fails.
    */
   async findCause(): Promise<ProtocolError | null> {
     const response = await this.request('/live').catch(() => null);
@@ -188,24 +189,24 @@ export function pathOf(sessionId: string): string {
   return `/sessions/${encodeURIComponent(sessionId)}`;
 }
 
-/** An error of the wire as one that can be thrown. */
+/** Converts an error that the server sent to a `ProtocolError`. An unknown code becomes `internal`. */
 export function toError({ code, message, retryAfterMs }: WireError | DataParts['error']): ProtocolError {
   const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'internal';
   return new ProtocolError(known, message, { retryAfterMs });
 }
 
-/** Returns a response with a status of success; throws the error in any other. */
+/** Returns a response with a 2xx status; throws the error of any other response. */
 async function accepted(response: Response): Promise<Response> {
   if (response.ok) return response;
   const { status } = response;
-  // A proxy reports a server that does not answer: the request goes to another server.
+  // 504: a proxy got no answer from its server. `shutting_down` makes the client retry, and the proxy may then choose another server.
   const code = status === 504 ? 'shutting_down' : 'internal';
   throw (
     (await rejectionIn(response)) ?? new ProtocolError(code, `The server answered with status ${status}.`)
   );
 }
 
-/** The error in a response of a Duologue server, or of a proxy that asks for a sign-in. Null when the response is of neither. */
+/** The error that a Duologue server sent, or a proxy's 401 or 403 as an error. Null for any other response. */
 async function rejectionIn(response: Response): Promise<ProtocolError | null> {
   const { status } = response;
   const body = (await response.json().catch(() => null)) as { error?: WireError } | null;

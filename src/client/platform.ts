@@ -4,7 +4,7 @@ export interface Timers {
   now(): number;
   /** A number from 0 up to, but not including, 1. */
   random(): number;
-  /** Runs the work after so many milliseconds. The returned function cancels it. */
+  /** Runs `work` after `ms` milliseconds. The returned function cancels it. */
   after(ms: number, work: () => void): () => void;
 }
 

@@ -19,7 +19,7 @@ export interface ReceiverOptions {
   onPending?: ((pending: Pending) => void) | undefined;
   /** This page became the active one or another did. The active page runs browser tools and plays sound. `isFree`: none is active. */
   onActive?: ((isHere: boolean, isFree: boolean) => void) | undefined;
-  /** Whether the page shows a message. One that it has from elsewhere continues where it is. */
+  /** Whether the page already shows a message, for example one that it loaded over HTTP. New chunks then continue the shown message. */
   shows?: ((messageId: string) => boolean) | undefined;
   /** The page missed too much: it shows these messages instead of its own. `older`: the first of them, when others precede it. */
   onReset?: ((messages: Message[], older?: string) => void) | undefined;
@@ -32,7 +32,7 @@ export interface OpenResponse {
   readable: ReadableStream<UIMessageChunk>;
 }
 
-/** The owners that a receiver passes events to. */
+/** The parts of a transport that a receiver passes events to. */
 interface ReceiverContext {
   connection: Connection;
   calls: ToolCalls;
@@ -43,7 +43,7 @@ interface ReceiverContext {
 
 const MERGE_MS = 16;
 
-/** Receives the events of a connection: it passes chunks to the responses that the chat reads, and tells each request its fate. */
+/** Receives the events of a connection: it passes chunks to the responses that the chat reads, and accepts or rejects requests. */
 export class Receiver {
   readonly #connection: Connection;
   readonly #calls: ToolCalls;
@@ -83,7 +83,7 @@ export class Receiver {
     return this.#isOutOfOrder;
   }
 
-  /** Whether the chat reads a response, or that one. */
+  /** Whether the chat is reading the response with this number; without a number, whether it is reading any response. */
   isRead(number?: number): boolean {
     if (number === undefined) return [...this.#streams.values()].some(({ isEnded }) => !isEnded);
     return this.#streams.get(number)?.isEnded === false;
@@ -136,7 +136,7 @@ export class Receiver {
         }
         return;
       }
-      // A voice that listens to the connection plays sound.
+      // Ignored here: a `Voice` listens to the same connection and plays the sound.
       case 'binary':
         return;
       default:
@@ -223,7 +223,7 @@ export class Receiver {
   }
 
   #report({ messageId, isNew }: Pending): void {
-    // The chat may still process a response of the message that just ended.
+    // In a later task: the chat may still be processing the message that just ended. By then these chunks may have a reader.
     this.#timers.after(0, () => {
       if (this.#responses.isBuffered(messageId)) this.#options.onPending?.({ messageId, isNew });
     });

@@ -26,7 +26,7 @@ interface UserMessage extends RequestExtras {
   messageId: string | undefined;
 }
 
-/** What a request with answers needs beside them. */
+/** Options of a request that carries answers to calls. */
 interface AnswerOptions {
   /** The number of the response that waits for it. */
   response?: number | undefined;
@@ -131,7 +131,7 @@ export class Requests {
     if (messageId !== undefined) this.#accepted.delete(messageId);
   }
 
-  /** Removes and returns the request that an error rejects. Undefined while other answers in it may still count. */
+  /** Removes and returns the request that an error rejects. Undefined while the server may still accept another answer in it. */
   reject({ requestId, code }: DataParts['error']): PendingRequest | undefined {
     const request = this.#pending.get(requestId ?? '');
     if (!request) return undefined;

@@ -52,7 +52,7 @@ export interface TrackedCall extends ToolFacts {
 export class ToolCalls implements AnswerMemory {
   readonly #calls = new Map<string, TrackedCall>();
   readonly #sent = new Set<string>();
-  /** Confirmed calls, each with the call of the confirmation tool. */
+  /** The id of each confirmed call, with the id of the confirmation call that approved it. */
   readonly #confirmed = new Map<string, string>();
   /** Calls that waited for an answer when the connection started, also of messages that this transport did not carry. */
   #awaited: ReadonlySet<string> = new Set();
@@ -172,7 +172,7 @@ export class ToolCalls implements AnswerMemory {
     return waitingFor(call) === 'client' && !this.wasSent(call.id, 'output') && this.runs(call.toolName);
   }
 
-  /** The approved calls of a message whose output only the page can give, as far as the message shows just the approval. */
+  /** The ids of approved calls of a message that wait for the page, and that the message still shows in the state `approval-responded`. */
   approvedWithoutOutput(message: UIMessage): string[] {
     return toolPartsOf(message.parts).flatMap(({ toolCallId: id, state }) => {
       const call = this.#calls.get(id);
@@ -181,7 +181,7 @@ export class ToolCalls implements AnswerMemory {
     });
   }
 
-  /** The chunk that shows the call as one that the page has to run, instead of as an approval that was not sent. */
+  /** The `tool-input-available` chunk of a call. The chat then shows the call as one that the page has to run, not as an unsent approval. */
   announcementOf(id: string): Chunk | null {
     const call = this.#calls.get(id);
     if (!call) return null;
@@ -229,14 +229,17 @@ export class ToolCalls implements AnswerMemory {
     const { toolCallId: id, toolName } = chunk;
     const known = this.#calls.get(id);
     const confirmation = this.#confirmed.get(id);
-    // After an approval request, the server announces again only a browser call that was approved and has no output yet.
+    // The server announces a call a second time only when it is an approved browser call without an output: so it was approved.
     const isApproved = known?.state === 'approval-requested' || confirmation !== undefined;
     const approved = isApproved ? true : known?.approved;
     const facts = factsOf(chunk.toolMetadata);
     this.#calls.set(id, { ...facts, id, toolName, messageId, input, state, approved, confirmation });
   }
 
-  /** A positive output of the confirmation tool approves the call in its input, which the server announces afterwards. */
+  /**
+   * Records an approval by the confirmation tool: the output `{confirmed: true}` approves the `originalFunctionCall` in its input. The
+   * server announces that call afterwards.
+   */
   #confirm(call: TrackedCall | undefined, output: unknown): void {
     if (call?.toolName !== CONFIRMATION_TOOL) return;
     const { originalFunctionCall } = (call.input ?? {}) as { originalFunctionCall?: { id?: unknown } };

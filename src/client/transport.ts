@@ -176,7 +176,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const { number, readable } = this.#receiver.read(messageId);
     abortSignal?.addEventListener('abort', () => {
       this.#receiver.leave(number);
-      // A second resume replaces the first one: that does not stop the agent.
+      // `useChat` aborts a resume also when another resume replaces it. That must not stop the agent.
       this.#timers.after(0, () => {
         if (this.#resumes === resume) this.#abort();
       });
@@ -262,7 +262,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const { connection } = this;
     const responses = this.#responses;
     await connection.until(() => connection.state.status === 'live', signal);
-    // A chat that started to read in the middle of a replay would show less than before.
+    // Wait for the end of the replay: a chat that reads in the middle of it would show only the beginning of the message.
     const isComplete = () => responses.unread !== null && connection.isCaughtUp;
     if (this.#receiver.isRunning) await connection.until(isComplete, signal, UNREAD_MS);
     return responses.unread;
@@ -299,7 +299,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const isTargetAnswered = answered.some(({ message }) => message === target);
     const repeats = isTargetAnswered ? [] : this.#calls.approvedWithoutOutput(target);
     const isAnswered = answered.length > 0 || repeats.length > 0;
-    // The chat repeats the body of a request when it sends the answers to the calls of its response: then answers go first.
+    // `useChat` reuses the body of the last request when it sends answers automatically, so the trigger may be a leftover: answers win.
     const continues = !isAnswered && (options.body as { trigger?: string } | undefined)?.trigger === CONTINUE;
     if (!isAnswered && !continues) this.#checkContinues(target);
     for (const message of [target, ...answered.map((one) => one.message)]) this.#responses.show(message);

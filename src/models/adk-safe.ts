@@ -89,7 +89,7 @@ export class AdkSafeModel extends BaseLlm {
     const { retryPolicy, live } = this.options;
     const model = liveOf(this.inner);
     const fastPath = takeLiveFastPath(request);
-    // ADK puts the agent's only model name into the request, and Gemini uses the name in the request.
+    // The request names the agent's model for turns, and Gemini uses that name. A separate live model needs its own name there.
     const own = model === this.inner ? request : { ...request, model: model.model };
     if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { retryPolicy, fastPath });
     const isOurs = model instanceof DuologueGemini;
@@ -106,13 +106,13 @@ export function adkSafe(model: BaseLlm, options?: AdkSafeOptions): BaseLlm {
   return model instanceof AdkSafeModel ? model : new AdkSafeModel(model, options);
 }
 
-/** The response when the model could not be created, such as without a key. ADK would drop the code of a thrown error. */
+/** Yields an error response when the model could not be created, e.g. without a key. ADK would drop the code of a thrown error. */
 async function* notMade(error: unknown): AsyncGenerator<LlmResponse, void> {
   const { code, message } = failedWith(error);
   yield { errorCode: code, errorMessage: message };
 }
 
-/** Gives a live connection the same clock as model calls. */
+/** The clock and the randomness of the retry policy, as options of a live connection. */
 function timeOf({ timer, random }: Partial<RetryPolicy> = {}): GeminiLiveOptions {
   return { ...(timer ? { timer } : {}), ...(random ? { random } : {}) };
 }

@@ -137,7 +137,7 @@ function toFile({ inlineData, fileData }: Part, isBare: boolean): FilePart | und
   const { mimeType: mediaType = 'application/octet-stream', displayName } = inlineData ?? fileData ?? {};
   const named = { type: 'file' as const, mediaType, ...(displayName ? { filename: displayName } : {}) };
   const { data } = inlineData ?? {};
-  // `ai` 7 names the kind of the data.
+  // `ai` 6 takes the bare data or URL; `ai` 7 takes an object that names its type.
   const file = (bare: string | URL, kind: object) => ({ ...named, data: isBare ? bare : kind }) as FilePart;
   if (data) return file(data, { type: 'data', data });
   if (!fileData?.fileUri || !URL.canParse(fileData.fileUri)) return undefined;

@@ -143,7 +143,7 @@ class Answer {
         return undefined;
       case 'error': {
         const failure = failureOf(part.error);
-        // Some providers give no status.
+        // Some providers report an error without a status. Treat it as a 500, which is retried.
         throw failure instanceof ModelFailure ? failure : new ModelFailure('500', failure.message);
       }
       default:

@@ -28,7 +28,7 @@ export function capabilitiesOf(root: AgentRoot): ModelCapabilities {
     const isLive = model instanceof AdkSafeModel && model.nativeLive;
     return { audioIn: isLive, imageIn: true, audioOut: isLive };
   } catch {
-    // A model that is given by name may lack its key. The first request to it says so.
+    // A model given by name cannot be created without its key. Ignore that here: the first request reports it.
     return NONE;
   }
 }

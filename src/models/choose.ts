@@ -90,7 +90,7 @@ function wholeName(name: string): string {
 }
 
 async function create(name: string, env: Environment, options: ChooseOptions): Promise<BaseLlm> {
-  // A model without conversation fails here, not at the first live run.
+  // Throws now, not at the first live run, when a live model cannot hold a conversation (e.g. one that only translates).
   if (isLiveModelName(name)) liveFamilyOf(name);
   if (name === 'embedded' || name === EMBEDDED_MODEL) return new EmbeddedModel(options.embedded);
   const [prefix = '', ...rest] = name.split('/');

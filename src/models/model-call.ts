@@ -164,7 +164,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     else this.pull();
   }
 
-  /** Passes a partial text around ADK, and reads on. */
+  /** Passes a partial text to the fast path instead of ADK, and reads the next response. */
   private speak(partial: LlmResponse, fastPath: FastPath): void {
     try {
       const room = fastPath(partial);
@@ -229,7 +229,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private complete(): LlmResponse {
     const response = this.final.response();
     markCutOff(response);
-    // ADK makes the arguments of this call the answer, even unreadable ones.
+    // ADK uses the arguments of this call as the structured answer, even when they are unreadable: fail instead.
     if (
       response.content?.parts?.some((part) => isUnreadable(part) && part.functionCall?.name === STRUCTURED)
     ) {

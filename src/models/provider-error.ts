@@ -91,7 +91,7 @@ function unwrapped(error: unknown): ProviderError {
   };
 }
 
-/** The cause of an error whose own message says nothing. */
+/** The cause of the AI SDK's generic "Failed to process successful response"; any other error itself. */
 function telling(error: Error): Error {
   const isEmpty = error.message === 'Failed to process successful response';
   return isEmpty && error.cause instanceof Error ? error.cause : error;

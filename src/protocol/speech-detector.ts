@@ -10,7 +10,7 @@ export type DetectSpeech = (onSpeech: (isSpeech: boolean) => void) => SpeechDete
 
 /** 20 ms at 16 kHz: the step in which sound is measured. */
 const STEP = 320;
-/** Speech starts when so many of the last steps were loud, and so many of those were voiced. */
+/** Speech starts when `LOUD_STEPS` of the last `WITHIN` steps were loud, and `VOICED_STEPS` of those were voiced. */
 const LOUD_STEPS = 3;
 const VOICED_STEPS = 2;
 const WITHIN = 6;

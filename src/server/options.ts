@@ -36,11 +36,11 @@ import type { Store } from './store/store.ts';
  * largest size of a conversation.
  */
 export interface HistoryOptions {
-  /** At most so many ADK events; 2,000 unless given. */
+  /** The largest number of ADK events; 2,000 unless given. */
   maxEvents: number;
-  /** At most so many bytes of events, pictures apart; 4 MB unless given, less where the heap is small. */
+  /** The largest size of the events in bytes, without pictures; 4 MB unless given, less where the heap is small. */
   maxBytes: number;
-  /** At most so many bytes of pictures, the newest first; 16 MB unless given, less where the heap is small. A short text replaces the others. */
+  /** The largest size of all pictures in bytes; 16 MB unless given, less where the heap is small. The newest are kept; a short text replaces the others. */
   maxImageBytes: number;
   /** The largest size of a stored session, in bytes; 512 MB unless given. Beyond that new messages are refused. */
   maxSessionBytes: number;

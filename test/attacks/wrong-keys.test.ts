@@ -124,10 +124,14 @@ describe('wrong keys', () => {
     ]);
     clock.advance(60_000);
     expect(refused().slice(3)).toEqual([
-      ['a request was rejected: see code and why, and more like it', 'unauthorized', 15],
-      ['a connection was rejected: see code and why, and more like it', 'unauthorized', 3],
+      ['a request was rejected: see code and why (repeated within a minute: see count)', 'unauthorized', 15],
       [
-        'an address sends too many wrong keys: its requests are rejected for a while, and more like it',
+        'a connection was rejected: see code and why (repeated within a minute: see count)',
+        'unauthorized',
+        3,
+      ],
+      [
+        'an address sends too many wrong keys: its requests are rejected for a while (repeated within a minute: see count)',
         'rate_limited',
         479,
       ],

@@ -34,7 +34,7 @@ export class AudioError extends Error {
     this.code = code;
   }
 
-  /** The error for what the browser threw when it was asked for a device. */
+  /** Converts an error that the browser threw while a microphone, camera or loudspeaker was opened. */
   static from(cause: unknown): AudioError {
     if (cause instanceof AudioError) return cause;
     return new AudioError(CODES[(cause as Error | null)?.name ?? ''] ?? 'unsupported', cause);

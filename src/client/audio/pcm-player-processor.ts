@@ -8,7 +8,7 @@ const FADE_MS = 5;
 /** How much longer to buffer after sound arrived too late, and the longest time to buffer. */
 const BUFFER_STEP_MS = 40;
 const BUFFER_MAX_MS = 240;
-/** After so much sound without a gap, the buffering time is reduced by one step. */
+/** After this many milliseconds of sound without a gap, the buffering time is reduced by one step. */
 const STEADY_MS = 10_000;
 
 /** Consecutive samples of one utterance. */
@@ -142,9 +142,9 @@ export class PlayoutBuffer {
     if (run.length === 0) this.#runs.shift();
   }
 
-  /** Drops so many of the next samples, except those in which the current sound fades out. */
+  /** Drops the next `count` samples. While sound is playing, the samples of its fade-out come first and are kept. */
   #cut(count: number): void {
-    // Dropped samples were not heard: the position stays.
+    // `#take` advances the position, but dropped samples were not heard: restore the position afterwards.
     const { place } = this;
     const [run] = this.#runs;
     const start = run && { n: run.n, at: run.at };

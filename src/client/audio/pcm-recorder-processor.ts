@@ -108,7 +108,7 @@ export class Resampler {
 /** The settings of the worklet. */
 export interface RecorderSettings {
   sampleRate: number;
-  /** Samples of a piece. */
+  /** The number of samples in each piece that the worklet posts. */
   pieceLength: number;
 }
 

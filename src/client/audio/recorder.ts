@@ -2,9 +2,9 @@ import { AudioError } from './audio-error.ts';
 import { convertFloat32ToPCM16 } from './pcm.ts';
 import type { RecorderSettings } from './pcm-recorder-processor.ts';
 
-/** The sample rate of the wire, mono. */
+/** The sample rate of microphone sound on the wire, which is mono. */
 const SAMPLE_RATE = 16_000;
-/** How many milliseconds the last piece may take to arrive. */
+/** How many milliseconds `stop` waits for the worklet to post its last piece. */
 const LAST_PIECE_MS = 500;
 
 /** Options of a recorder. */
@@ -15,7 +15,7 @@ export interface AudioRecorderOptions {
   onLost?: ((error: AudioError) => void) | undefined;
   /** The microphone. Default: the one that the browser prefers. */
   deviceId?: string | undefined;
-  /** Milliseconds of a piece. Default: 20. */
+  /** The length of each piece in milliseconds. Default: 20. */
   pieceMs?: number | undefined;
   /** Constraints beyond mono sound with echo cancellation, noise suppression and gain control. */
   constraints?: MediaTrackConstraints | undefined;
@@ -39,7 +39,7 @@ interface Recording {
 export class AudioRecorder {
   readonly #options: AudioRecorderOptions;
   #starting: Promise<Recording> | null = null;
-  /** The last `stop`: an unplugged microphone stops the recorder, and its user then stops it once more. */
+  /** The result of the last `stop`. When the microphone is unplugged, the recorder stops itself; a later `stop` of the caller returns this promise. */
   #stopping: Promise<void> = Promise.resolve();
 
   constructor(options: AudioRecorderOptions) {

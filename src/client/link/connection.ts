@@ -39,7 +39,7 @@ const CAUSE_MS = 4_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/** Is no chunk id: a server cannot continue after it, and sends a reset. */
+/** A position that no chunk has. The server cannot continue after it, so it sends a reset. */
 const NOWHERE = '-';
 
 /** Close codes for a request that the server cannot accept. */
@@ -133,7 +133,7 @@ export class Connection {
     this.#open();
   }
 
-  /** Asks the server for the whole conversation, which it sends as a reset. Requests on their way stay so. */
+  /** Asks the server for the whole conversation, which it sends as a reset. Requests without an answer are kept, and sent again where needed. */
   resync(): void {
     this.#position.moveTo(NOWHERE);
     if (!this.#link) return;
@@ -170,7 +170,7 @@ export class Connection {
     return this.#outbox.remove(requestId);
   }
 
-  /** Sends a frame that is of use only now: a control frame, sound or a picture. Returns false when it was not sent. */
+  /** Sends a frame that is useless later: a control frame, sound or a picture. It is never sent again. Returns false when it was not sent. */
   send(frame: OutgoingFrame | Uint8Array<ArrayBuffer>): boolean {
     if (this.#state.status !== 'live') return false;
     if (frame instanceof Uint8Array) {
@@ -220,7 +220,7 @@ export class Connection {
     });
     this.#cancelTimer = this.#timers.after(HANDSHAKE_MS, () => {
       this.#release(4000);
-      // A server that answers plain requests may only be too slow to open the link.
+      // `upgrade_required` shows that the server answers plain HTTP: it may only be too slow to open the link, so retry.
       this.#findCause((error) => (error?.code === 'upgrade_required' ? null : error));
     });
     this.#setState({ status: 'connecting', attempt: this.#attempt });
@@ -306,8 +306,8 @@ export class Connection {
   }
 
   /**
-   * Asks over HTTP why a link did not open, or opens another one when the link had been open. A server with WebSockets of other libraries may leave a
-   * handshake unanswered.
+   * Asks over HTTP why a link did not open. When the link had been open, it only opens another one. `certain` maps the error that the server
+   * returns: null means that a retry may succeed. A WebSocket library beside ours on the same server may leave our handshake unanswered.
    */
   #findCause(certain = (error: ProtocolError | null) => error): void {
     const mayAsk = this.#state.status === 'connecting' && !this.#signedOut && this.#network.isOnline();
@@ -322,7 +322,7 @@ export class Connection {
     const code = error?.code ?? 'internal';
     const { close = LOST } = ERRORS[code] as { close?: number };
     const isRejected = code === 'unauthorized' || code === 'forbidden';
-    // An address that worked before is right: a proxy whose server is away answers there now.
+    // If this address has worked before, the address is right: the error is that of a proxy whose server is down, so retry.
     const isCertain = isRejected || (!this.#info && this.#cause === error?.message);
     this.#cause = error?.message ?? null;
     if (error && isCertain && finalErrorOf(close)) this.#onClose(close, error.message);

@@ -2,8 +2,8 @@ import { KEEP_ALIVE, parseChunkId } from '../../protocol/codec.ts';
 import { ChunkDecoder, type ReceivedChunk } from './link.ts';
 
 /**
- * Reads the chunks of a response until the response ends or `receive` returns false. `isCaughtUp`: the server has sent all that
- * there is at this moment, which its keep-alive comment shows. A response that breaks off ends without an error.
+ * Reads the chunks of a response until the response ends or `receive` returns false. `isCaughtUp`: the server has sent
+ * every chunk that it has so far. It shows that with a keep-alive comment. A response that breaks off ends without an error.
  */
 export async function readChunks(
   response: Response,
@@ -22,7 +22,7 @@ export async function readChunks(
 
 /** The chunks of a session over HTTP, and their receiver. */
 export interface StreamSource {
-  /** Requests the chunks after one, as an endless SSE response. */
+  /** Requests the chunks after the chunk `last` (null: from the start) as an endless SSE response. */
   open: (last: string | null) => Promise<Response>;
   receive: (chunks: ReceivedChunk[]) => void;
   /** Aborted when the link closes. */
@@ -31,7 +31,7 @@ export interface StreamSource {
   sharedName: string | null;
 }
 
-/** Reads the chunks of a session after one, in one stream, which tabs may share. Resolves when the stream has ended. */
+/** Reads the chunks of a session after the chunk `last` from one stream, which tabs may share. Resolves when the stream has ended. */
 export async function readStream(source: StreamSource, last: string | null): Promise<void> {
   const { sharedName } = source;
   if (sharedName !== null) return new SharedStream(sharedName, last, source).read();
@@ -74,7 +74,7 @@ class SharedStream {
     const channel = this.#channel;
     const { name } = channel;
     const { signal } = this.#source;
-    // Any message to the reading tab says that another tab has opened.
+    // The other tabs post only when they open: any message means that another tab follows this one.
     const welcome = () => {
       this.#isFollowed = true;
       this.#forward([]);

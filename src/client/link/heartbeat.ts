@@ -4,10 +4,10 @@ import type { Timers } from '../platform.ts';
 const IDLE_MS = 15_000;
 /** Between two pings while an answer is expected: a dead server is detected before the lease of its node ends. */
 const BUSY_MS = 2_000;
-/** What a slow network uploads between two such pings, in bytes. */
+/** How many bytes a slow network uploads in `BUSY_MS`. A larger frame delays the answer to the next ping. */
 const BYTES_PER_BEAT = 200_000;
 
-/** What a heartbeat does with its connection. */
+/** The options of a heartbeat, and its callbacks to the connection. */
 interface HeartbeatContext {
   timers: Timers;
   /** The time between two pings while no answer is expected; `IDLE_MS` when undefined. */

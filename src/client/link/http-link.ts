@@ -13,9 +13,9 @@ import {
   type RequestExtras,
 } from './link.ts';
 
-/** A stream that is silent for longer than this is late with its keep-alive comment. */
+/** The longest silence of a healthy stream: the server sends keep-alive comments more often than this. */
 const SILENCE_MS = 3_500;
-/** A server that does not answer a post for so long, and the time that its bytes take to send, is frozen. */
+/** The timeout of a POST, in addition to the time that a slow network takes to upload its body (`BYTES_PER_MS`). */
 const POST_MS = 10_000;
 const BYTES_PER_MS = 20;
 
@@ -36,7 +36,7 @@ export function httpLinks(
     open: (target, events) => new HttpLink(context, target, events),
     async findCause() {
       const error = await http.findCause();
-      // This answer is for WebSockets: the server is there.
+      // `upgrade_required` only says that this route is for WebSockets: the server works, so retry.
       return error?.code === 'upgrade_required' ? null : error;
     },
   };
@@ -187,7 +187,7 @@ class HttpLink implements Link {
     }
   }
 
-  /** Reports one chunk outside the stream; none is a sign of life. */
+  /** Reports a chunk that did not arrive in the stream. Without a chunk it reports only that the server is alive. */
   #receive(chunk?: Chunk): void {
     if (!this.#controller.signal.aborted) this.#events.onChunks(chunk ? [{ chunk, id: undefined }] : []);
   }

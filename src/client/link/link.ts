@@ -83,7 +83,7 @@ export interface LinkKind {
 /** The close code of a link that broke off, as WebSocket reports it. */
 export const LOST = 1006;
 
-/** Decodes the text of SSE blocks into chunks, once, however the text is cut. A block that holds no chunk is ignored. */
+/** Decodes SSE text into chunks. A block may be split over several pieces of text. A block without a chunk is ignored. */
 export class ChunkDecoder {
   readonly #blocks = new BlockDecoder();
 

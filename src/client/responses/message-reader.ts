@@ -11,7 +11,7 @@ export interface ResponseSink {
 export interface ReaderContext {
   messageId: string;
   calls: ToolCalls;
-  /** Whether the page has a step boundary after all calls of the message. */
+  /** Whether a step boundary was already passed to the page after the calls of the message. */
   isStepEnded: boolean;
 }
 
@@ -24,7 +24,7 @@ export class MessageReader {
   readonly #context: ReaderContext;
   /** Text and reasoning blocks that started in this response and have not ended. */
   readonly #blocks = new Map<string, 'text' | 'reasoning'>();
-  /** Whether the last chunk was a step boundary, which is passed on only when no approval request follows it. */
+  /** Whether the last chunk was a `start-step`. The reader passes it on with the next chunk, unless that is an approval request. */
   #isStepHeld = false;
 
   constructor(sink: ResponseSink, context: ReaderContext) {
@@ -40,7 +40,8 @@ export class MessageReader {
   push(chunk: Chunk): void {
     const isHeld = this.#isStepHeld;
     this.#isStepHeld = chunk.type === 'start-step';
-    // The step around an approval request is dropped: the helper of the AI SDK looks for the call in the last step.
+    // Drop the step around an approval request: the approval helper of the AI SDK looks for the call in the last step, and a new step
+    // would hide it.
     if (isHeld && chunk.type !== 'finish-step' && chunk.type !== 'tool-approval-request')
       this.#pass({ type: 'start-step' });
     const blocks = this.#blocks;

@@ -7,17 +7,17 @@ function isDelta(chunk: Chunk): chunk is Delta {
   return (chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && !chunk.providerMetadata;
 }
 
-/** Two neighbouring deltas of one block as one; null when the chunks are no such deltas. */
+/** Joins two consecutive deltas of the same block. Null when the chunks are not deltas of one block. */
 export function joinDeltas(first: Chunk | null | undefined, second: Chunk): Delta | null {
   if (!first || !isDelta(first) || !isDelta(second)) return null;
   const isSameBlock = first.type === second.type && first.id === second.id;
   return isSameBlock ? { ...first, delta: first.delta + second.delta } : null;
 }
 
-/** A long text takes longer to draw: with every so many characters the window grows by itself, up to a limit. */
+/** A long text takes longer to draw: for every `STEP_LENGTH` characters the window grows by its initial length, up to `MAX_STEPS` times that length. */
 const STEP_LENGTH = 2_500;
 const MAX_STEPS = 4;
-/** Characters a millisecond, faster than any model writes: then larger pieces are enough. */
+/** When text arrives faster than this many characters a millisecond, which no model reaches, the next window is `FLOOD_FACTOR` times as long. */
 const FLOOD = 16;
 const FLOOD_FACTOR = 6;
 

@@ -8,7 +8,7 @@ import { type Pending, StreamedMessage } from './streamed-message.ts';
 export interface ReadOptions {
   /** Whether the page sends an answer to a call of the message, so that more chunks follow. */
   expects?: boolean;
-  /** Approved browser calls that the page has to run: they are announced again. */
+  /** Ids of approved browser calls that the page has to run: the response starts with a `tool-input-available` for each. */
   repeats?: string[];
 }
 
@@ -26,7 +26,7 @@ export class Responses {
   /** The message that chunks belong to. */
   #current: StreamedMessage | null = null;
 
-  /** `shows`: whether the page shows a message that it has from elsewhere. */
+  /** `shows`: whether the page shows a message that it did not read from a response, e.g. one that it loaded over HTTP. */
   constructor(calls: ToolCalls, shows: (messageId: string) => boolean = () => false) {
     this.#calls = calls;
     this.#shows = shows;
@@ -91,7 +91,7 @@ export class Responses {
     this.#all.find((message) => message.sink === sink)?.leave(isRejected);
   }
 
-  /** The page shows a message that it has from elsewhere: replays of it are dropped. A message that it read here is known already. */
+  /** The page shows a message that it did not read from a response: replays of it are dropped. A message that it read here is known already. */
   show(message: UIMessage): void {
     const known = this.#messages.get(message.id);
     if (!known || known.isUnread) this.#find(message.id).show();

@@ -20,13 +20,13 @@ class ChunkBuffer {
     else this.#chunks.push({ chunk, isReplay });
   }
 
-  /** Whether it holds only a `start`, and that is no replay. */
+  /** Whether the buffer holds only a `start` chunk that is not a replay. */
   get isBare(): boolean {
     const [first, second] = this.#chunks;
     return first?.chunk.type === 'start' && !first.isReplay && !second;
   }
 
-  /** All chunks; for a page that already shows the message, of the replayed ones only the outcomes of calls. */
+  /** The chunks for a reader. A page that already shows the message gets no replayed chunks, except the outcomes of calls. */
   read(isShown: boolean): Chunk[] {
     return this.#chunks.flatMap(({ chunk, isReplay }) =>
       isShown && isReplay && settledCall(chunk) === null ? [] : chunk,
@@ -36,7 +36,7 @@ class ChunkBuffer {
 
 /** The reading state of a message. */
 type State =
-  /** Chunks wait for a reader. `isNew`: from the first one on. `isReported`: the page knows. `isOver`: no more follow. */
+  /** Chunks wait for a reader. `isNew`: the buffer starts with the first chunk. `isReported`: `onPending` was called. `isOver`: no more follow. */
   | { is: 'buffered'; buffer: ChunkBuffer; isNew: boolean; isReported: boolean; isOver: boolean }
   /** A response gets the chunks as they arrive. */
   | { is: 'read'; reader: MessageReader }
@@ -53,7 +53,7 @@ export class StreamedMessage {
   readonly #calls: ToolCalls;
   readonly #readerContext: ReaderContext;
   #state: State = { is: 'over' };
-  /** Whether the page has the message from elsewhere: replays of it are dropped. */
+  /** Whether the page has the message from another source, e.g. HTTP: replays of it are dropped. */
   #isShown = false;
   /** Whether a step with approval requests is open: it may hold several, which arrive one by one. */
   #isAsking = false;
@@ -115,7 +115,7 @@ export class StreamedMessage {
     if (this.is === 'failed') this.#state = { is: 'paused' };
   }
 
-  /** The page shows it, from elsewhere. */
+  /** The page shows the message, and did not read it from a response. */
   show(): void {
     this.#isShown = true;
   }
@@ -145,7 +145,7 @@ export class StreamedMessage {
     this.#hasStarted = true;
     const isRepeated = chunk.type === 'tool-input-available' && this.#isDecided(chunk.toolCallId);
     this.#calls.observe(chunk, this.id);
-    // The page may show an output of the call by now, which this chunk would remove.
+    // The server announces an approved call again. Passing that on would remove an output that the page may already show.
     if (isRepeated) return;
     if (this.is === 'over') this.#state = { is: 'paused' };
     const isInStep = chunk.type === 'start-step' || chunk.type === 'tool-approval-request';

@@ -3,7 +3,7 @@ import { pcm16Of } from '../audio/pcm.ts';
 import type { AudioPlayer } from '../audio/player.ts';
 import type { ConnectionEvent, Played } from '../link/index.ts';
 
-/** More utterances than a server counts: after a restart of the server, numbers for the player start above the old ones. */
+/** A server restarts its utterance numbers with every epoch. The player's numbers then grow by this, which exceeds any number of a server. */
 const EPOCH = 2 ** 24;
 
 interface Utterance {
@@ -12,7 +12,7 @@ interface Utterance {
   /** Its number on the wire. */
   readonly number: number;
   readonly messageId: string;
-  /** Whether no more of it arrives, or is wanted. */
+  /** Whether the utterance is complete or was interrupted: no more of it is played. */
   isOver: boolean;
 }
 
@@ -60,7 +60,7 @@ export class AgentSpeech {
         this.#received = chunk.data.at;
         return false;
       case 'data-pcm': {
-        // Without our subprotocol the server does not number utterances: a message is one.
+        // Without our subprotocol the server does not number utterances: all sound of a message counts as one utterance.
         const { messageId, sampleRate } = chunk.data;
         if (this.#newest?.messageId !== messageId) {
           this.#announce((this.#newest?.number ?? 0) + 1, messageId);

@@ -4,9 +4,9 @@ import type { Connection } from '../link/index.ts';
 
 /** Options of a camera. */
 export interface CameraOptions {
-  /** Default: the camera. */
+  /** Whether to take pictures of the camera (default) or of a shared screen. */
   source?: 'camera' | 'screen';
-  /** The camera. Default: the one that the browser prefers. */
+  /** The device id of the camera. Default: the camera that the browser prefers. */
   deviceId?: string;
   /** The longer side of a picture, in pixels. Default: 768. */
   maxSide?: number;

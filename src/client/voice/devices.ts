@@ -136,7 +136,7 @@ export class Devices {
     const { microphone, constraints, workletUrls } = options;
     const recorder = new AudioRecorder({
       onChunk: (pcm) => {
-        // Also the last sound of a recorder that is being stopped. During a switch, the previous one counts until the next is on.
+        // `null`: the recorder is being stopped, and this is its last sound. During a switch only the previous recorder counts until the next is on.
         if (recorder === this.#recorder || this.#recorder === null) onSound(pcm);
       },
       onLost: (error) => {

@@ -17,7 +17,7 @@ export class SpeechSender {
   #connection: Connection | null = null;
   /** Whether the user speaks. */
   #isOpen = false;
-  /** Whether the server knows. */
+  /** Whether the start of this speech was sent to the server. */
   #isAnnounced = false;
   #held: Int16Array[] = [];
   #heldSamples = 0;
@@ -88,7 +88,7 @@ export class UserSpeech {
   #detector: SpeechDetector | null = null;
   /** The function that created the detector. */
   #detect: DetectSpeech | null = null;
-  /** The last sound that was not sent. */
+  /** The newest sound that was not sent, at most `PRE_ROLL` pieces: it is sent when speech starts. */
   #before: Int16Array[] = [];
   #isTalking = false;
   /** Whether nothing of the current speech was sent, because it may be a tap. */
@@ -147,7 +147,7 @@ export class UserSpeech {
     if (!mayBeTap) this.#startSending();
   }
 
-  /** The user has spoken. */
+  /** The user stopped speaking. Sound that was held back is sent. */
   end(): void {
     if (this.#isHeldBack) this.#startSending();
     this.#isTalking = false;

@@ -30,7 +30,7 @@ export class VoiceConnection {
     this.#context = context;
   }
 
-  /** Null while there is no transport. */
+  /** The connection of the transport; null while there is no transport. */
   get connection(): Connection | null {
     return this.#transport?.connection ?? null;
   }

@@ -36,7 +36,7 @@ export class Voice {
   #isHeld = false;
   #isMuted = false;
   #loudness = 0;
-  /** Counts starts and stops: an older one that still runs has no effect. */
+  /** The number of the newest start or stop. A pending start compares it, and has no effect when a later start or stop followed. */
   #attempt = 0;
 
   constructor(options: VoiceOptions = {}) {
@@ -44,7 +44,7 @@ export class Voice {
       options,
       onSound: (pcm) => this.#receiveSound(pcm),
       onLost: (error) => this.#fail(error),
-      // A player is blocked from the start: that counts only after an attempt to play.
+      // The browser blocks every player until a click. Report that only after an attempt to play.
       onPlayerChange: () => this.#update({ isBlocked: this.#playback.isBlocked && this.#devices.isBlocked }),
     });
     this.#user = new UserSpeech(
@@ -61,7 +61,7 @@ export class Voice {
         position: () => this.#agent?.position ?? null,
         silence: () => {
           const played = this.#agent?.silence() ?? [];
-          // An interrupt is about the sound that is playing, of whichever message.
+          // An interrupt names no message: it is about the newest sound. How much was heard of an earlier message is reported apart.
           const last = played.pop();
           this.#reportPlayed(played);
           return last && { playedMs: last.playedMs };

@@ -27,9 +27,9 @@ export interface Turn {
   excerpt?: string;
   pictures: Picture[];
   calls: Call[];
-  /** What the model said in this turn. */
+  /** The text that the model wrote in this turn. */
   spoken: string;
-  /** What it said after the last of its calls: empty while it has not spoken about them. */
+  /** The text that the model wrote after its last call in this turn; empty until it has reported the outcome. */
   closing: string;
 }
 
@@ -91,7 +91,7 @@ function currentOf(turns: Turn[]): Turn {
   return first;
 }
 
-/** Adds the model's words and calls to the turn; tells whether there were calls. */
+/** Adds the model's text and calls to the turn. Returns whether there were calls. */
 function hear(turn: Turn, parts: readonly Part[]): boolean {
   let hasCalls = false;
   for (const part of parts) {

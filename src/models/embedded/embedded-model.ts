@@ -69,7 +69,7 @@ export class EmbeddedModel extends BaseLlm {
       }
     }
     if (abortSignal?.aborted) return;
-    // Calls are only in the final response, without ids: ADK would run a partial one and makes its own ids.
+    // Only the final response has the calls, because ADK would also run calls of a partial response. ADK assigns their ids.
     const calls = (reply.calls ?? []).map(({ name, args }) => ({
       functionCall: { name, args: { ...args } },
     }));
@@ -105,7 +105,7 @@ export class EmbeddedModel extends BaseLlm {
   }
 }
 
-/** What is missing of an answer. The rules give the same answer to the same message, as a rule. */
+/** The rest of a cut answer. Rules usually give the same answer to the same message, so it is the text after `written`. */
 function restOf({ text = '' }: Partial<Reply>, written: string, language: Language): string {
   const rest = text.startsWith(written) ? text.slice(written.length) : '';
   if (rest.trim() !== '') return rest;

@@ -16,13 +16,13 @@ export type Outcome =
   | { kind: 'failed'; why: string }
   | { kind: 'silent' };
 
-/** A call that ended, or still waits, with how it did. */
+/** A call with its outcome, which may still be pending. */
 export interface Settled {
   call: Call;
   outcome: Outcome;
 }
 
-/** Reads a tool's response; nothing counts as done that does not look like it. */
+/** Reads the outcome from a tool's response. A missing or empty response is `silent`, never `done`. */
 export function outcomeOf(call: Call): Outcome {
   const response = unwrapped(call.response);
   if (response === undefined) return { kind: 'silent' };
@@ -43,7 +43,7 @@ function errorIn(response: Record<string, unknown>): string | undefined {
   const { error } = response;
   if (error === undefined || error === null || error === false) return undefined;
   if (isRecord(error)) return textOf(error.message) ?? JSON.stringify(error);
-  // An object may have no text of its own.
+  // `String` of an object would give `[object Object]`.
   return textOf(error) ?? (typeof error === 'object' ? JSON.stringify(error) : String(error));
 }
 

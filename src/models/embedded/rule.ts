@@ -9,7 +9,7 @@ export interface ToolRequest {
   args: Record<string, unknown>;
 }
 
-/** What a rule answers: what it understood, and words or tool calls. */
+/** The answer of a rule: a thought about what it understood, with text or tool calls. */
 export interface Reply {
   /** One short sentence about what was understood, shown as reasoning. */
   thought: string;
@@ -17,7 +17,7 @@ export interface Reply {
   calls?: ToolRequest[];
   /** Whether the text is a question the person has to answer before anything is done. */
   asks?: boolean;
-  /** Whether the rule only saw what the message is about, so that its sentences are tried one by one. */
+  /** Whether the rule recognised only the topic of the message. The model then applies the rules to each sentence. */
   isUnsure?: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface RuleContext {
 /** How a rule speaks about the calls of the tool that it makes. */
 export interface RuleTool {
   name: string;
-  /** Tells what came of calls. */
+  /** Returns the text that tells the user the outcomes of these calls. */
   report(settled: readonly Settled[], context: RuleContext): string;
   /**
    * For a tool that must not run twice by mistake: what "again" is answered with when the last call may have had its

@@ -50,7 +50,7 @@ async function firstMatch(rules: readonly Rule[], context: RuleContext): Promise
   return null;
 }
 
-/** Several sentences, each understood by itself. */
+/** Answers a message of two to eight sentences by applying the rules to each sentence. Null when that gives no answer. */
 async function answerSentences(rules: readonly Rule[], context: RuleContext): Promise<Reply | null> {
   const sentences = sentencesOf(context.text);
   if (sentences.length < 2 || sentences.length > 8) return null;
@@ -58,7 +58,7 @@ async function answerSentences(rules: readonly Rule[], context: RuleContext): Pr
   for (const text of sentences) replies.push(await firstMatch(rules, { ...context, text }));
   const understood = replies.filter((reply) => reply !== null).filter((reply) => reply.isUnsure !== true);
   const calls = understood.flatMap((reply) => reply.calls ?? []);
-  // What is not lightly done again needs every word around it understood: the next sentence may take it back.
+  // A tool with `again` must not run by mistake. It is called only when every sentence was understood, because one may revoke the request.
   const isDoubtful = understood.length < replies.length || sentences.some((sentence) => isNegated(sentence));
   if (isDoubtful && calls.some((call) => toolOf(rules, call.name)?.again !== undefined)) return null;
   const [first] = understood;
@@ -77,7 +77,7 @@ async function answerSentences(rules: readonly Rule[], context: RuleContext): Pr
     : null;
 }
 
-/** Tells what came of calls, each tool's in the words of its own rule. */
+/** Reports the outcomes of calls. The rule of each tool supplies the text. */
 function reportOn(rules: readonly Rule[], calls: readonly Call[], context: RuleContext): string {
   const settled = calls.map((call) => ({ call, outcome: outcomeOf(call) }));
   const names = [...new Set(settled.map(({ call }) => call.name))];
@@ -105,7 +105,7 @@ function stillWaiting(rules: readonly Rule[], context: RuleContext): string {
   )})`;
 }
 
-/** Answered calls of a turn that ended without a word about them, unless a later turn told it. */
+/** The answered calls of a turn whose outcomes the model has reported neither in that turn nor in a later one. */
 function unspokenOf(
   rules: readonly Rule[],
   turn: Turn,

@@ -18,7 +18,7 @@ export interface LiveFamily {
   acceptsScheduling: boolean;
   /** Whether typed text is realtime input, which interrupts by itself. */
   typesInRealtime: boolean;
-  /** Whether the setup has to announce a history. Otherwise a history without `turnComplete` starts no answer. */
+  /** Whether the setup must announce that a history follows. Other families just get the history without `turnComplete`, and do not answer it. */
   announcesHistory: boolean;
   /** Whether each transcript of the user is a whole utterance. */
   wholeUtterances: boolean;

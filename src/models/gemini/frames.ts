@@ -87,14 +87,14 @@ export class FrameEncoder {
     const { family, detectsSpeech } = this.options;
     if (!detectsSpeech()) {
       const isSpeaking = activity === 'start';
-      // A user who interrupts while they speak has sent the signal already.
+      // The signal was already sent, e.g. when a user who is speaking interrupts: do not send it twice.
       if (isSpeaking === this.isSpeaking) return null;
       this.isSpeaking = isSpeaking;
       return { realtimeInput: isSpeaking ? { activityStart: {} } : { activityEnd: {} } };
     }
     if (activity === 'end') return { realtimeInput: { audioStreamEnd: true } };
-    // A service that detects speech has no signal for an interruption. Content interrupts an older model; a newer one stops
-    // at the next text or speech, and its output is muted until then.
+    // A service that detects speech itself accepts no `activityStart`. Empty content interrupts older families; newer ones stop only at
+    // the next text or speech, and the session mutes their output until then.
     return !family.typesInRealtime && isBusy ? { clientContent: { turnComplete: false } } : null;
   }
 }

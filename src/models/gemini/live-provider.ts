@@ -16,7 +16,7 @@ import { FrameEncoder } from './frames.ts';
 import { liveConfigOf, nonBlockingNames } from './setup.ts';
 import { GeminiSocket } from './socket.ts';
 
-/** Clients of services that refused to leave voice activity detection to the user: they are not asked again. */
+/** Clients whose service refused a setup that turns its voice activity detection off. Later connections leave the detection on. */
 const REFUSING = new WeakSet<GoogleGenAI>();
 
 /** Gemini cuts close reasons after 123 bytes, so the patterns match their beginnings. */
@@ -73,7 +73,7 @@ class GeminiLiveProvider implements LiveProvider {
   private readonly model: string;
   private readonly configOf: (handle: string | undefined) => LiveConnectConfig;
   private readonly announcesHistory: boolean;
-  /** Whether the user signals when they speak: `none` when the setup leaves voice activity detection to the service. */
+  /** Whether the client signals the start and end of speech. `none`: the setup never asked for that, so the service detects speech. */
   private signals: 'none' | 'asked' | 'accepted' | 'refused' = 'none';
 
   constructor(client: GoogleGenAI, model: string, request: LlmRequest, options: GeminiLiveOptions = {}) {
@@ -121,7 +121,7 @@ class GeminiLiveProvider implements LiveProvider {
     if (this.signals === 'refused') REFUSING.add(this.client);
   }
 
-  /** Leaves voice activity detection to the service, if the service may have refused the signals of the user. */
+  /** Turns the service's voice activity detection on again, if the service may have refused the setup because it was off. */
   simplifySetup({ code, message }: ModelFailure): boolean {
     const namesField = /unknown name|invalid value at/i.test(message);
     const isForSignals = code === 'SETUP' && (!namesField || /activity/i.test(message));
@@ -136,7 +136,7 @@ class GeminiLiveProvider implements LiveProvider {
   }
 }
 
-/** Whether a setup leaves it to the user to signal when they speak. */
+/** Whether a setup turns the service's voice activity detection off, so that the client signals speech. */
 function asksForSignals({ realtimeInputConfig }: LiveConnectConfig): boolean {
   return realtimeInputConfig?.automaticActivityDetection?.disabled === true;
 }

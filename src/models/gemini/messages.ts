@@ -14,8 +14,8 @@ const MAX_RATE = 96_000;
 const GOOD_REASONS = ['TURN_COMPLETE_REASON_UNSPECIFIED', 'NEED_MORE_INPUT'];
 
 /**
- * Maps a message of the service. `reportsIdle`: the model family may continue after a turn. Returns null when the message has
- * not the shape that the service documents: it would be taken for words, sound or a call.
+ * Maps a message of the service. `reportsIdle`: the model family may continue after a turn. Returns null when the message
+ * does not have the documented shape, so that invalid fields are never read as text, sound or a call.
  */
 export function readMessage(message: LiveServerMessage, reportsIdle: boolean): LiveMessage | null {
   if (!hasShape(message)) return null;
@@ -28,7 +28,7 @@ export function readMessage(message: LiveServerMessage, reportsIdle: boolean): L
   if (serverContent) read.output = outputOf(serverContent, reportsIdle);
   if (toolCall || calls.length > 0) read.calls = calls;
   if (toolCallCancellation?.ids) read.cancelledCalls = toolCallCancellation.ids;
-  // While it generates, the service may say that it cannot be resumed. From the last handle it still can.
+  // While the model generates, the service sends updates without a handle. Ignore them: the last handle is still valid.
   if (handle) read.resumption = resumable === undefined ? { handle } : { handle, resumable };
   if (goAway) read.goAwayMs = millisecondsIn(goAway.timeLeft);
   return read;
@@ -66,7 +66,7 @@ function usageOf(usage: UsageMetadata): GenerateContentResponseUsageMetadata {
   } as GenerateContentResponseUsageMetadata;
 }
 
-/** A duration as Google writes it: `50s`, `1.5s`. Any other text is no time at all. */
+/** A duration as Google writes it: `50s`, `1.5s`. Any other text counts as 0. */
 function millisecondsIn(text: string | undefined): number {
   const seconds = Number.parseFloat(text ?? '');
   return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0;

@@ -51,7 +51,7 @@ export function liveConfigOf(request: LlmRequest, options: SetupOptions): LiveCo
   const { family, handle, compression = COMPRESSION } = options;
   const { systemInstruction, tools } = config;
   const moods = family.acceptsMoods ? pick(liveConnectConfig, MOODS) : {};
-  // False is ADK's default, and no choice of the application.
+  // ADK sets false by default, so false is not a choice of the application: leave it out.
   if (moods.enableAffectiveDialog === false) delete moods.enableAffectiveDialog;
   return {
     ...pick(config, SHARED),
@@ -87,7 +87,10 @@ function saysNonBlocking(tool: BaseTool): boolean {
   return (tool as { nonBlocking?: unknown }).nonBlocking === true;
 }
 
-/** New input makes such a model forget a call that it waits for, and repeat it. So it may wait only for tools that change nothing. */
+/**
+ * Whether calls of a tool should be non-blocking. New input makes a model of this family forget a blocking call and make it again, so only
+ * tools with `changesNothing` may block.
+ */
 function mayTakeTime(tool: BaseTool): boolean {
   return saysNonBlocking(tool) || (tool as { changesNothing?: unknown }).changesNothing !== true;
 }

@@ -66,7 +66,7 @@ export class GeminiSocket implements LiveSocket {
     return this.paused;
   }
 
-  /** Sends an input. One that the client refuses ends this socket, never the process. */
+  /** Sends an input. When Google's client throws for it, this socket closes with code 1007, and nothing is thrown. */
   send(input: LiveInput): void {
     const { session } = this;
     if (!session || this.isOver) return;
@@ -162,10 +162,10 @@ export class GeminiSocket implements LiveSocket {
       let early = 0;
       const onmessage: RawCallbacks['onmessage'] = ({ data }) => {
         if (this.isOver) return;
-        // The socket of Node passes a text or its bytes.
+        // Node's WebSocket passes a string or a Buffer: both have a length.
         const { length = 0 } = data as { length?: number };
         const text = length > MAX_FRAME ? '' : String(data);
-        // A frame before the setup finds a client without a session, which throws in an event handler.
+        // Google's client has no session before the setup was sent: a frame that arrives earlier would make its event handler throw.
         const isInTurn = isAsked && (this.session !== undefined || ++early <= MAX_EARLY);
         if (isInTurn && isObject(text)) return callbacks.onmessage({ data: text });
         this.isOver = true;

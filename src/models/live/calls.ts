@@ -4,7 +4,7 @@ import { CANCELLED } from '../../protocol/index.ts';
 import { callsIn } from '../function-calls.ts';
 import { noticeOf } from '../prompt-texts.ts';
 
-/** A call of the model. `ids`: every id under which the session made it; empty when the session only read of the call. */
+/** A call of the model. `ids`: every id under which the session made it; empty when the call is only in the history that the session got. */
 interface KnownCall {
   /** The id that ADK knows. */
   id: string;
@@ -66,7 +66,7 @@ export class LiveCalls {
     return false;
   }
 
-  /** Whether the session knows a call only by an id that is not in the history: only this connection can answer it. */
+  /** Whether the session knows a call only by ids that ADK's history does not have. Only this connection can map them, and so answer the call. */
   get haveOtherIds(): boolean {
     return [...this.byId.values()].some(({ id, ids }) => ids.length > 0 && !ids.includes(id));
   }
@@ -100,7 +100,7 @@ export class LiveCalls {
         }
         made.response = response;
         this.open.delete(made);
-        // The model has said nothing since, so it may not have received the response.
+        // The model has said nothing since this response, so it may not have received it, and may repeat the call.
         if (isKnown && index >= spokenAt) this.answered.add(made);
       }
     }
@@ -149,7 +149,7 @@ export class LiveCalls {
     return unwanted;
   }
 
-  /** Records responses. `isKnownAll`: the session is an old one, which knows calls that the history no longer has. */
+  /** Records responses. `isKnownAll`: the session was resumed, and may know calls that the history no longer has. */
   answer(given: readonly FunctionResponse[], isKnownAll: boolean): Answers {
     const responses: FunctionResponse[] = [];
     const notices: Answers['notices'] = [];

@@ -172,14 +172,14 @@ export class LiveConnection implements BaseLlmConnection {
     try {
       effects = this.session.receive(message, this.now);
     } catch {
-      // The message has the right shape, and makes no sense.
+      // The message is well formed but impossible here, e.g. too many open calls: treat it like a frame that cannot be read.
       return this.link({ type: 'unreadable', n });
     }
     this.run(effects);
     if (this.out.size > PAUSE_AT) this.socket?.pause();
   }
 
-  /** Sets the timer. One that rings early does no harm: it is set again. */
+  /** Sets the timer for the next deadline. A timer that is already set for an earlier time stays: when it fires, the timer is set again. */
   private arm(): void {
     const { sockets, session, timer } = this;
     if (this.isOver) return;

@@ -9,7 +9,7 @@ import { admitUnknownTools, callIdsIn, callsIn, newCallId, withoutCalls } from '
  */
 export function guardConnection(connection: BaseLlmConnection, request: LlmRequest): BaseLlmConnection {
   const used = callIdsIn(request.contents);
-  /** The model's ids of calls that got another id. */
+  /** The model's own id of each call that got a new id, by the new id. Undefined: the model gave none. */
   const replaced = new Map<string, string | undefined>();
 
   const withOwnId = (response: FunctionResponse): FunctionResponse => {
@@ -19,7 +19,7 @@ export function guardConnection(connection: BaseLlmConnection, request: LlmReque
     return own === undefined ? rest : { ...rest, id: own };
   };
 
-  /** Names cancelled calls as ADK knows them: the newest call of that id. */
+  /** Replaces the model's ids of cancelled calls by the ids that ADK knows. When an id was used twice, the newest call is meant. */
   const withGivenIds = (response: LlmResponse): LlmResponse => {
     const facts = liveFactsOf(response);
     if (!facts.cancelledCalls || replaced.size === 0) return response;

@@ -63,7 +63,10 @@ type State =
 /** The first wait before another socket: Gemini refuses to resume within a second after an idle socket was lost. */
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 8000;
-/** A first session gets fewer attempts, because the user waits for it. A session of another process gets fewer still. */
+/**
+ * How many attempts the first session of a connection gets: few, because the user waits. After `OLD_SESSION_TRIES` of them, a session that
+ * another process started is given up, and a new one is started.
+ */
 const FIRST_TRIES = 3;
 const OLD_SESSION_TRIES = 2;
 /** A connection that lasted this long resets the count of failed attempts. */
@@ -82,7 +85,7 @@ export class LiveLink {
   private state: State = { is: 'idle' };
   private n = 0;
   private handle: string | null = null;
-  /** Whether a session was open on this connection. Only that session has the conversation since then, so a new one cannot replace it. */
+  /** Whether a session was open on this connection. Only that session has the messages since then, so a new session cannot replace it. */
   private wasOpen = false;
   private isBusy = false;
   private tries = 0;

@@ -41,7 +41,7 @@ export class PendingInput {
   private isFresh = false;
   /** Whether the model has started a turn and not ended it. */
   private isInTurn = false;
-  /** Whether input was sent in the middle of a turn: the end of that turn is not the end of the answer. */
+  /** Whether input was sent in the middle of a turn. The next end of a turn ends that earlier turn, and not the answer to the input. */
   private endsEarlier = false;
   /** Whether the message interrupts the model: output that is already on its way is no reaction to it. */
   private isInterrupting = false;

@@ -15,9 +15,9 @@ export type SessionEffect =
   | { type: 'emit'; response: LlmResponse }
   | { type: 'link'; input: LinkInput };
 
-/** Marks the end of earlier output, or of a turn that made calls: the answer follows. */
+/** Facts of a `turnComplete` after which the model continues: it ended earlier output, or a turn that made calls. */
 const CONTINUES = { continues: true, wasIdle: true };
-/** Another connection has to start a new session. */
+/** Tells ADK that this session cannot be resumed, so that its next connection starts a new one. */
 const NOT_RESUMABLE: LlmResponse = { liveSessionResumptionUpdate: { resumable: false } };
 
 /**
@@ -75,7 +75,7 @@ export class LiveSession {
     this.hasBegun = true;
     this.isReady = true;
     this.silence.restart(now);
-    // The model may not end over this socket what was interrupted over the lost one.
+    // Output that was interrupted over the lost socket may get no `turnComplete` over this one: emit it here.
     this.emit(this.mute.releaseForAnswer());
     if (isResumed) {
       if (isFirst) {
@@ -100,7 +100,7 @@ export class LiveSession {
     if ('content' in input) this.silence.restart(now);
     if ('activity' in input && input.activity === 'start') {
       this.mute.start();
-      // An interruption is always answered by the end of a turn. Here there is no turn that could end.
+      // The caller expects a `turnComplete` after every interruption. The model is idle and will send none: emit it here.
       if (!this.isBusy) this.emit(this.mute.release());
     }
     if (this.isReady) this.sendInput(input);
@@ -113,10 +113,10 @@ export class LiveSession {
     const { turn, pending } = this;
     const { output, resumption, goAwayMs } = message;
     this.silence.restart(now);
-    // Words may arrive after the end of their turn. Anything else is the answer to later input.
+    // Transcripts may arrive after the end of their turn. Calls and parts belong to the answer to later input, so end the earlier turn.
     if ((message.calls || output?.parts?.length) && pending.isOpen) this.deliver(turn.complete());
     pending.observe(message, turn.isClosing);
-    // Speech during an open call is answered in another turn.
+    // The model answers speech during an open call in a separate turn.
     if (output?.userTranscript?.text) this.calls.leaveTurn();
     const calls = (message.calls ?? []).map((call) => ({ ...call, id: call.id || this.newCallId() }));
     const { fresh, responses } = this.calls.add(calls);
@@ -140,7 +140,7 @@ export class LiveSession {
     return this.done();
   }
 
-  /** The connection is over. Returns what was not yet emitted as a whole. */
+  /** The connection is over. Returns the final responses for text and transcripts of which only partial responses were emitted. */
   end(): SessionEffect[] {
     this.isReady = false;
     this.deliver(this.turn.end());
@@ -176,7 +176,7 @@ export class LiveSession {
       return this.sendNotices(true);
     }
     this.deliver(this.turn.complete());
-    // Output that was interrupted before the model started it may never get an end of its own.
+    // The user interrupted before the model started to answer: the model may never send a `turnComplete` for that.
     if (!this.turn.isBusy) this.emit(this.mute.release());
     this.mute.expectAnswer();
     this.sendNotices(false);
@@ -215,7 +215,7 @@ export class LiveSession {
     const repeat = turn.isBusy ? null : pending.takeRepeat();
     if (repeat) return this.send({ type: 'message', content: repeat });
     const errorCode = pending.isJustResumed ? 'INCOMPLETE' : 'SILENT';
-    // Output that is fully generated is whole, whether or not the model ends its turn.
+    // Fully generated output is complete, even if the model never sends `turnComplete`.
     const isWhole = turn.isPlaying && !pending.isOpen;
     const isMissing = pending.expectsAnswer && !turn.isCut && !isWhole;
     pending.clear();
@@ -227,7 +227,7 @@ export class LiveSession {
     ]);
   }
 
-  /** Passes responses on, and decides which end of a turn is the end of an answer. */
+  /** Emits responses. For each `turnComplete` it decides whether the answer is complete, or whether only earlier output ended. */
   private deliver(responses: LlmResponse[]): void {
     for (const response of responses) {
       const { turnComplete } = response;
@@ -240,13 +240,13 @@ export class LiveSession {
         this.emitEarlierEnd();
         continue;
       }
-      // The pending message caused the interruption: it ends the output before it.
+      // The pending message interrupted the earlier output: end that output, and keep waiting for the answer to the message.
       if (isInterrupted && this.pending.hasMessage) {
         this.emitEarlierEnd();
         continue;
       }
       this.emit([response]);
-      // A user who speaks is answered. The model may never end the output that they interrupted.
+      // The user interrupted by speaking, and the model will answer. It may never send a `turnComplete` for the interrupted output.
       if (isInterrupted) this.emit(this.mute.release());
       if (!turnComplete || wasIdle) continue;
       this.pending.completeTurn();

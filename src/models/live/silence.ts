@@ -6,8 +6,8 @@ import type { LiveTraits } from './provider.ts';
 import type { TurnOutput } from './turn-output.ts';
 
 /**
- * Whether the user interrupted output that the model has not ended. The server discards output until it gets a `turnComplete`,
- * so this tracks whether one is due: the model may never send it.
+ * Whether the user interrupted output that the model has not ended. Duologue's server discards model output until it gets a
+ * `turnComplete`. The model may never send one, so this class tracks whether the live connection has to emit it.
  */
 export class Mute {
   /** `asked`: the user sent something since the interruption, and its answer must be heard. */
@@ -35,21 +35,21 @@ export class Mute {
     return [{ turnComplete: true, ...withLiveFacts({ continues: false, wasIdle: true }) }];
   }
 
-  /** Does the same if an answer is expected; otherwise the output stays muted. */
+  /** Like `release`, but only when an answer is expected; otherwise the output stays muted. */
   releaseForAnswer(): LlmResponse[] {
     return this.state === 'asked' ? this.release() : [];
   }
 }
 
-/** How long a model may be silent that has something to answer: usually, and after its session was resumed. */
+/** How long a model with pending input may be silent: normally, and after its session was resumed. */
 const ANSWER_MS = 60_000;
 const RESUMED_MS = 10_000;
-/** How long a model may pause that speaks unasked, or was interrupted, before its turn counts as over. */
+/** How long a model that speaks without input, or was interrupted, may pause before its turn counts as over. */
 const UNASKED_MS = 3000;
 /** How long generated audio may play before the model ends its turn. */
 const PLAYING_MS = 600_000;
 
-/** The timeout of a silent model: in the middle of a turn, and while input is pending. It reads the state of others only. */
+/** The timeout of a silent model: in the middle of a turn, and while input is pending. It only reads the state of the objects that it gets. */
 export class SilenceTimeout {
   private readonly turn: TurnOutput;
   private readonly calls: LiveCalls;

@@ -96,7 +96,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.conversation.moveOn();
     if (!wasTalking && wasWaiting) this.out.push({ interrupted: true });
     if (wasTalking || wasWaiting) this.endTurn({ continues: false });
-    // An interruption is always answered by the end of a turn. Here there is no turn that could end.
+    // The caller expects a `turnComplete` after every interruption, also while the model is idle.
     else this.endTurn({ continues: false, wasIdle: true });
   }
 

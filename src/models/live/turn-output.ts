@@ -72,7 +72,7 @@ export class TurnOutput {
     if (this.characters > MAX_CHARACTERS) throw new Error('The live model sends a turn without end.');
     if (calls.length > 0) {
       out.push(...this.complete(), ...this.usage.splice(0), ...this.flush());
-      // The model waits for the responses. One that continues says so by itself.
+      // The model usually waits for the responses now. If it continues, its next output sets this again.
       this.isGenerating = false;
       this.isInTurn = true;
       this.playing = false;
@@ -190,7 +190,7 @@ export class TurnOutput {
     this.isGenerating = false;
     this.isInTurn = false;
     const { hasSpoken } = this;
-    // A second end belongs to another turn: output between the two ends was no late part of the first turn.
+    // If the end of a turn is held back, this end belongs to the next turn: complete the first one before it.
     out.push(
       ...this.complete(),
       ...this.usage.splice(0),
@@ -214,7 +214,7 @@ export class TurnOutput {
         out.push({ content: { role: 'model', parts: [text] }, partial: true });
         continue;
       }
-      // Sound runs beside text. Every other part has its place in the order.
+      // Sound is parallel to text. Every other part comes after the text before it, so that text is emitted first.
       if (!part.inlineData) out.push(...this.flushTexts());
       else this.hasSpoken ||= transcribesOutput;
       out.push({ content: { role: 'model', parts: [part] } });

@@ -1,6 +1,6 @@
 /**
  * Providers that `DUOLOGUE_MODEL` can name, through the AI SDK. Each file is one: which package it needs, which keys, and how its
- * model is made. To add one, write its file and name it below. Packages are loaded when a model is made, and nothing is kept.
+ * model is made. To add one, write its file and name it below. A package is loaded when a model is made; this module has no state.
  */
 import { anthropic } from './anthropic.ts';
 import { bedrock } from './bedrock.ts';

@@ -10,7 +10,7 @@ type ProviderOfModels = ((id: string) => AiSdkModel) & {
   responses(id: string): AiSdkModel;
 };
 
-/** What it takes to make models of one provider. */
+/** How to create a model of one provider: its package, and the settings from the environment. */
 interface Recipe {
   package: string;
   /** The version that goes with `ai` 6. */

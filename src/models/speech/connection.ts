@@ -109,7 +109,7 @@ export class SpeechConnection implements BaseLlmConnection {
   private async startUtterance(): Promise<void> {
     this.mute();
     if (this.waiting.size >= MAX_WAITING) return this.fail('too much was said at once.');
-    // One utterance at a time: a user who speaks much does not keep others from the engine.
+    // Each connection transcribes one utterance at a time, so that one user's long speech does not occupy the engine for all users.
     const before = Promise.allSettled([...this.waiting].map(({ text }) => text));
     const onPartial = (text: string) => this.emitTranscript(text, false);
     this.utterance = new Utterance(this.speechToText, onPartial, before);

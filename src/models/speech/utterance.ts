@@ -34,7 +34,7 @@ export class Utterance {
       });
       return text.trim();
     });
-    // A cancelled utterance has no reader of its failure.
+    // Nothing awaits the text of a cancelled utterance: avoid an unhandled rejection.
     this.text.catch(() => undefined);
   }
 

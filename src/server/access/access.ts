@@ -244,7 +244,8 @@ export class RefusedRequests {
     this.clock.after(WINDOW_MS, () => {
       this.counts.delete(kind);
       const { count } = counted;
-      if (count > 0) this.logger.warn(`${message}, and more like it`, { code, count, address });
+      if (count > 0)
+        this.logger.warn(`${message} (repeated within a minute: see count)`, { code, count, address });
     });
   }
 }

@@ -55,7 +55,7 @@ export class TokenBucket {
     this.tokens += count;
   }
 
-  /** Another bucket counts for this one, and has so many tokens now. */
+  /** Sets the number of tokens, which another bucket counts for this one. */
   set(tokens: number, now: number): void {
     this.tokens = tokens;
     this.at = now;
@@ -158,7 +158,7 @@ const MB = 1024 * 1024;
 /** The content of a body is in the heap several times for a moment: as text, as values, as an event, as a record of the store. */
 const HEAP_SHARE = 1 / 16;
 
-/** A share of the heap that is free when the server is created, at most so many bytes. */
+/** A share, in bytes, of the heap that is free when the server is created; never more than `atMost`. */
 export function shareOfHeap(atMost: number): number {
   const { heap_size_limit: limit, used_heap_size: used } = getHeapStatistics();
   return Math.min(atMost, Math.floor((limit - used) * HEAP_SHARE));

@@ -29,7 +29,7 @@ interface DenoRuntime {
 
 /** The `readyState` of an open socket. */
 const OPEN = 1;
-/** Deno pings a client that is silent for so long, and closes its connection when no pong comes in the same time. */
+/** Deno pings a client that is silent for this long, and closes its connection when no pong comes in the same time. */
 const IDLE_SECONDS = 20;
 /** A connection that is still open after this time has answered a ping of Deno's in the meantime. */
 const CONFIRMED_MS = 3 * IDLE_SECONDS * 1000;

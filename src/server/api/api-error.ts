@@ -30,7 +30,7 @@ export class ServerApiError extends Error {
   }
 }
 
-/** Any thrown value as an error of the server API. Other errors, such as those of a program, stay what they are. */
+/** Converts a `ProtocolError` or `StoreUnavailable` to a `ServerApiError`. Any other value, e.g. a `TypeError`, is returned as it is. */
 export function toApiError(thrown: unknown): unknown {
   if (thrown instanceof ProtocolError)
     return new ServerApiError(thrown.code, thrown.message, { cause: thrown });

@@ -25,7 +25,7 @@ export interface SessionListRequest {
   user?: string;
   /** The `next` of the page before. */
   cursor?: string;
-  /** At most so many sessions, from 1 to 1000; 100 unless given. */
+  /** The largest number of sessions in the page, from 1 to 1000; 100 unless given. */
   limit?: number;
 }
 
@@ -40,7 +40,7 @@ export interface SessionPage {
 export interface SessionReadRequest {
   /** The `older` of a page: the messages before that one. */
   before?: string;
-  /** At most so many messages, from 1 to 100; 100 unless given. */
+  /** The largest number of messages in the page, from 1 to 100; 100 unless given. */
   limit?: number;
 }
 

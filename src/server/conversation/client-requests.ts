@@ -330,7 +330,7 @@ function continuation(
   return { kind: 'message', wire, request: refOf(request), id: undefined, parts, continues };
 }
 
-/** After so many messages the size is read from the store again: answers and tool outputs are not counted in between. */
+/** After this many messages the size is read from the store again: answers and tool outputs are not counted in between. */
 const MESSAGES_BETWEEN_READS = 16;
 const FULL = 'This conversation is full: it has reached its size limit. Start a new conversation.';
 

@@ -183,7 +183,7 @@ export class Conversation implements Session {
     this.runner.touch();
   }
 
-  /** Whether nothing ran and no client read for so long. */
+  /** Whether nothing has run, and no client has read, for `ms` milliseconds. */
   isUnusedFor(ms: number): boolean {
     const { state, runner } = this;
     const isBusy = state.isBusy || state.isStarting || state.isRunOpen || runner.isWorking;

@@ -217,8 +217,8 @@ async function unansweredMessages(
 }
 
 /**
- * How long the approval request of a queued call waits, and what it says, by the definition of its tool. The deadline is not stored, since it begins when the request is shown;
- * the tool that would run is the one of this process too. A toolset that fails now may bring the tool later, so the option of the server counts then.
+ * The timeout and the text of the approval request of a queued call, from the definition of its tool in this process. The deadline is not stored, because the
+ * timeout starts when the request is shown. If a toolset fails to load now, the tool is unknown, and the server's default timeout applies.
  */
 async function requestByTool(
   source: RecoverySource,

@@ -43,7 +43,7 @@ export interface HttpContext {
   newLimiter: (name: string, limit: RateLimit) => RateLimiter;
   /** Reports how many connections a user has here; resolves with the number at all nodes. Null when this process is alone. */
   connections: ((user: string, count: number) => Promise<number>) | null;
-  /** Throws when a user has so many connections that the server would refuse another. */
+  /** Throws when a user has reached the limit of connections. */
   checkRoom: (user: string) => void;
   budget: ByteBudget;
   large: LargeJson;
@@ -70,7 +70,7 @@ export interface RouteCall {
   params: string[];
   /** The id of the request in the log: the one that a proxy gave it, or a new one. */
   requestId: string;
-  /** Reads the body, of at most so many bytes. */
+  /** Reads the JSON body. Throws when it has more than `maxBytes` bytes. */
   body: (maxBytes: number) => Promise<Record<string, unknown>>;
 }
 

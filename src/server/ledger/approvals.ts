@@ -339,7 +339,7 @@ export const INTERRUPTION: CallOutcome = { kind: 'error', errorText: INTERRUPTED
 /** The outcome of a call whose approver has signed out. */
 export const SIGNED_OUT_END: Failure = { kind: 'error', errorText: SIGNED_OUT };
 
-/** The outcome of a deferred tool as the outcome of its call. */
+/** Converts the outcome of a deferred tool to the outcome of its call. The outcome `waits` gives the output null. */
 export function outcomeOf(outcome: Exclude<Outcome, { kind: 'asks' }>): CallOutcome {
   return outcome.kind === 'waits' ? { kind: 'output', output: null } : outcome;
 }

@@ -54,7 +54,7 @@ export class History {
     return this.service.appendChange({ session, event }, accepted);
   }
 
-  /** Cuts the text of the agent's last message to so many characters, in the store and in the history. */
+  /** Cuts the text of the agent's last message to `length` characters, in the store and in the history. */
   async cutMessage(store: Store, message: Message, length: number): Promise<void> {
     const { length: before } = textOf(message);
     cutText(message, length);
@@ -62,7 +62,7 @@ export class History {
     await this.cutText(before - length);
   }
 
-  /** Cuts so many characters off the end of the agent's text since the last user message. */
+  /** Cuts `count` characters off the end of the agent's text since the last user message. */
   private async cutText(count: number): Promise<void> {
     const session = await this.load();
     let rest = count;

@@ -400,7 +400,7 @@ export function sentLength(message: Message, others: readonly Message[]): number
   return Math.max(heardLength(text, (duration * pace) / text.length), first.length);
 }
 
-/** Cuts the text of a message to so many characters. */
+/** Cuts the text of a message to `length` characters. */
 export function cutText(message: Message, length: number): void {
   let rest = length;
   message.parts = message.parts.flatMap((part): MessagePart[] => {

@@ -22,7 +22,7 @@ export interface PostgresOptions {
 /** A parameter of a statement. */
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | null)[];
 
-/** No statement of ours takes this long: a server without an answer is frozen, and the statement is sent again. */
+/** The timeout of a statement. None of ours takes this long, so after it the database counts as frozen, and the statement is sent again. */
 const ANSWER_MS = 10_000;
 const CONNECT_MS = 5000;
 const MIN_WAIT_MS = 10;

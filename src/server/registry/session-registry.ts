@@ -204,7 +204,7 @@ export class SessionRegistry {
   }
 }
 
-/** Where a decision without a session id is searched: in so many of the sessions used last, by so many of its approval ids. */
+/** A decision without a session id is searched in this many of the user's latest sessions, by this many of its approval ids. */
 const MAX_SEARCHED = 100;
 const MAX_NAMED = 4;
 

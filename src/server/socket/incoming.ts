@@ -183,9 +183,9 @@ class UnfinishedFrame {
   }
 }
 
-/** The connection ends after so many dropped frames. */
+/** The server closes a connection after this many dropped frames. */
 const MAX_DROPPED = 2000;
-/** One of so many dropped frames is answered. */
+/** The server reports one in this many dropped frames to the client. */
 const ANSWERED = 100;
 /** Seconds of frames that may come at once. */
 const FRAME_BURST = 2;

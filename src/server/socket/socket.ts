@@ -44,7 +44,7 @@ export interface SocketLimits {
   /** Bytes of sound and pictures per second; several times as much as a microphone and a camera give. */
   mediaBytesPerSecond: number;
   heartbeatMs: number;
-  /** A client that sends nothing, not even a pong, for so long is gone. */
+  /** A client that sends nothing for this long, not even a pong, counts as gone. */
   silenceMs: number;
   idleMs: number;
 }
@@ -67,7 +67,7 @@ export const DEFAULT_SOCKET_LIMITS: SocketLimits = {
 /** Bytes as base64, without copying them first. */
 export function toBase64(bytes: Uint8Array): string {
   const { buffer, byteOffset, byteLength } = bytes;
-  // Data from a socket is a Buffer already: another view of it would be a good part of the cost of 20 ms of sound.
+  // Data from a socket is already a Buffer. Creating another view of it is measurable for every 20 ms of sound.
   const view = Buffer.isBuffer(bytes) ? bytes : Buffer.from(buffer, byteOffset, byteLength);
   return view.toString('base64');
 }

@@ -85,7 +85,7 @@ export function recordedAlready(name: string): StoreError {
   return new StoreError(`The ${name} is recorded already.`);
 }
 
-/** How many of the first items fit by their sizes: at most `count`, at most so much together, and always one. */
+/** How many of the first items fit into a page: at most `count` items with a sum of sizes of `total`. The first item always fits. */
 export function fitting(sizes: readonly number[], count: number, total: number): number {
   let fit = 0;
   let sum = 0;

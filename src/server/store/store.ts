@@ -20,9 +20,9 @@ export interface OwnedKey extends SessionKey {
 export interface PageRequest {
   /** The message that the page ends before; without one it ends with the last. */
   before?: string | undefined;
-  /** At most so many messages. */
+  /** The largest number of messages. */
   count: number;
-  /** At most so many bytes of their JSON, unless one alone has more. */
+  /** The largest size of their JSON in bytes. One always fits, whatever its size. */
   bytes: number;
 }
 
@@ -35,9 +35,9 @@ export interface Page {
 
 /** How much of a session's history is loaded: its newest events. */
 export interface HistoryLimits {
-  /** At most so many events. */
+  /** The largest number of events. */
   events: number;
-  /** At most so many bytes of their JSON, unless one alone has more. */
+  /** The largest size of their JSON in bytes. One always fits, whatever its size. */
   bytes: number;
 }
 
@@ -51,7 +51,7 @@ export interface EventRequest extends HistoryLimits {
 export interface ListRequest {
   /** The session after which the list continues, as it was listed; without one it begins with the session used last. */
   after?: Pick<SessionSummary, 'id' | 'updatedAt'> | undefined;
-  /** At most so many sessions. */
+  /** The largest number of sessions. */
   count: number;
 }
 
@@ -80,7 +80,7 @@ export interface UserSession extends ListedSession {
 export interface AllSessionsRequest {
   /** The `next` of the page before; without one the list begins with the session used last. */
   cursor?: string | undefined;
-  /** At most so many sessions. */
+  /** The largest number of sessions. */
   count: number;
 }
 
@@ -181,9 +181,9 @@ export type AuditEntry = Omit<AuditLine, 'at' | 'sessionId' | 'user'>;
 export interface AuditPageRequest {
   /** The cursor that the page ends before, from `AuditPage.older`; without one the page ends with the newest line. */
   before?: number | undefined;
-  /** At most so many lines. */
+  /** The largest number of lines. */
   count: number;
-  /** At most so many bytes of arguments and reasons, unless one line alone has more. */
+  /** The largest size of arguments and reasons in bytes. One line always fits, whatever its size. */
   bytes: number;
 }
 

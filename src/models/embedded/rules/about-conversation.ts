@@ -10,12 +10,12 @@ const DECISION =
 
 const NO = /\b(?:no|deny|denied|reject|decline|refuse)\b|いいえ|拒否|却下/i;
 
-/** A decision typed while a card is open, or in place of one: only the card can take it. */
+/** Answers a user who types "yes" or "no" instead of using the approval card: only the card can approve or deny a call. */
 export const approval: Rule = {
   name: 'approval',
   match({ text, language, conversation }) {
     const isWaiting = waitingCalls(conversation).length > 0;
-    // Where a new message takes the place of open cards, a typed yes has just cancelled what it meant to approve.
+    // Where a new message cancels open approval requests, a typed "yes" has just cancelled the call that the user wanted to approve.
     const isLost = conversation.fresh.some((call) => outcomeOf(call).kind === 'cancelled') && !NO.test(text);
     if (!isWaiting && !isLost) return null;
     if (!DECISION.test(coreOf(text)) && !DECISION.test(text.replace(/[.!。]+$/, ''))) return null;

@@ -56,7 +56,7 @@ export const smallTalk: Rule = {
   match(context): Reply | null {
     const { text, language, conversation } = context;
     const whole = phraseOf(text);
-    // "Thanks, bye": several small words are answered by what the last one says.
+    // "Thanks, bye": a message of several phrases gets the answer to the last one.
     const pieces = text.split(/[,、。!?.]\s*/).filter((piece) => /\p{L}/u.test(piece));
     const each = pieces.map(phraseOf);
     const phrase = whole ?? (each.every((one) => one !== undefined) ? each.at(-1) : undefined);

@@ -260,17 +260,17 @@ export class AgentRun {
     return this.hasInput;
   }
 
-  /** Whether the model speaks without input. */
+  /** Whether the model started to speak although it got no input since its last turn. */
   get isUnprompted(): boolean {
     return this.unprompted;
   }
 
-  /** The model speaks: without input, if it got none. */
+  /** Records that the model started to speak, and whether it got input before that in this turn. */
   noteSpeaking(): void {
     this.unprompted = !this.hasInput;
   }
 
-  /** The model hears or sees something. */
+  /** Records that the model got sound or a picture. */
   prompt(): void {
     this.hasInput = true;
   }

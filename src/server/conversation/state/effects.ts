@@ -82,7 +82,7 @@ export type Write =
       isSignedIn: boolean;
       /** The application that decides, and the person it names; undefined when the user decides. */
       by?: DecidedBy | undefined;
-      /** The request, when it is nothing but decisions: it is stored with the last one that counts. */
+      /** The request, if it holds only decisions: the store records its acceptance together with its last valid decision. */
       accepted: AcceptedRequest | undefined;
     }
   | { do: 'accept'; accepted: AcceptedRequest }

@@ -13,9 +13,9 @@ type Media = { is: 'media'; blob: Blob } | { is: 'activity'; activity: 'start' |
 const MAX_HELD = 100;
 /** After a run that could not be opened for sound, how long sound opens no other run. */
 const REOPEN_MS = 10_000;
-/** How long the user waits for an answer to speech. A model may stay silent, and does not say so. */
+/** How long the model may take to answer speech. It may decide to stay silent, and does not report that. */
 const ANSWER_MS = 8000;
-/** Messages whose sound may still be playing in a client. */
+/** How many messages are remembered whose sound may still be playing in a client. */
 const MAX_SPOKEN = 16;
 
 /** The user's microphone and camera, the transcript of the user's speech, and how much of the agent's speech was played. */

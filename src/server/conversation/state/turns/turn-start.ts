@@ -208,11 +208,11 @@ export class TurnStart {
     error: ProtocolError,
   ): void {
     const { messages, run, driver, starting } = this;
-    // When it is sent again, it is no repeat.
+    // The message is not stored: if the client sends it again, it must not be ignored as a duplicate.
     this.userMessages.forget(userMessageId);
     const draft = messageId === null ? undefined : messages.get(messageId);
     if (isStored && draft) {
-      // Its `start` was to follow the write.
+      // Its `start` chunk waited for this write: send it now, so that the failure has a message.
       messages.resume(draft);
       return this.fail(draft, UNKNOWN_FAILURE);
     }
