@@ -60,8 +60,7 @@ describe('after an error', () => {
       }
       fail();
       await page.getByTestId('error-card').waitFor();
-      if (queued === 'a message')
-        await page.getByText('Waiting: the message before it failed.').waitFor();
+      if (queued === 'a message') await page.getByText('Waiting: the message before it failed.').waitFor();
       expect(await saidTexts()).toEqual(['one']);
       fake.answer = () => ({ text: 'Yes.', finish: 'stop' });
       await page.unroute('**/stream');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { readFrame, readRequest, TRANSITIONS } from '../../src/protocol/index.ts';
-import { CHUNK_TYPES, CHUNKS, chunkSchema } from '../../src/protocol/wire/chunks.ts';
+import { CHUNK_TYPES, chunkSchema } from '../../src/protocol/wire/chunks.ts';
 import { DATA } from '../../src/protocol/wire/data.ts';
 import { CLIENT_FRAMES, SERVER_FRAMES } from '../../src/protocol/wire/frames.ts';
 import { blockNames, type Example, examples, jsonSchema, written } from './support/reference.ts';

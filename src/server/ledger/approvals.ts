@@ -25,7 +25,6 @@ import type {
   CallStatus,
   DecidedBy,
   OwnedKey,
-  SessionKey,
   Store,
 } from '../store/store.ts';
 import type { RefusedAnswers } from './refused-answers.ts';
