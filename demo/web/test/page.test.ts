@@ -6,6 +6,7 @@ import { plainError } from '../src/errors/plain-words.ts';
 import { en } from '../src/i18n/en.ts';
 import { ja } from '../src/i18n/ja.ts';
 import { languages } from '../src/i18n/language.tsx';
+import { PANEL_TEXTS } from '../src/i18n/panels.ts';
 import { pictureType } from '../src/images/kind.ts';
 import { fittingSize, hasNoHoles } from '../src/images/shrink.ts';
 import { byDay } from '../src/sessions/days.ts';
@@ -24,6 +25,7 @@ function shape(table: object, path = ''): string[] {
 describe('the languages', () => {
   test('say the same things', () => {
     expect(shape(ja)).toEqual(shape(en));
+    expect(shape(PANEL_TEXTS.ja)).toEqual(shape(PANEL_TEXTS.en));
     for (const { words } of PAGE_TOOLS) expect(shape(words.ja)).toEqual(shape(words.en));
     expect(languages.map(({ name }) => name)).toEqual([en.languageName, ja.languageName]);
   });

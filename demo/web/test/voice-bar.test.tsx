@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { AudioError, type VoiceState } from 'duologue/client/voice';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { en } from '../src/i18n/en.ts';
+import { PANEL_TEXTS } from '../src/i18n/panels.ts';
 import { VoiceBar } from '../src/voice/voice-bar.tsx';
 import { mount } from './support/mount.tsx';
 
@@ -25,7 +25,7 @@ async function shown(state: VoiceState) {
         ...{ mute: nothing, silence: nothing, dismiss: nothing, detectWith: nothing, level: () => 0 },
         ...{ switchMicrophone: later, switchLoudspeaker: later },
       }}
-      words={en.voice}
+      words={PANEL_TEXTS.en.voice}
       camera={{ shown: null, show: nothing, hide: nothing }}
       devices={{ microphone: choice, loudspeaker: choice, look: nothing }}
       detector={null}

@@ -1,6 +1,6 @@
 import { Sentence } from '../approval/sentence.tsx';
-import type { Messages } from '../i18n/en.ts';
-import { useLanguage, useMessages } from '../i18n/language.tsx';
+import { useLanguage } from '../i18n/language.tsx';
+import { type PanelTexts, usePanelTexts } from '../i18n/panels.ts';
 import { pageTool, toolTitle } from '../tools/page-tools.tsx';
 import { fields } from '../tools/tool-part.ts';
 import type { AuditLine } from './audit-line.ts';
@@ -20,7 +20,7 @@ const ONLY_USER = 'live_user';
 /** One approval: what was asked, and each step until it was settled. */
 export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
   const { messages, language } = useLanguage();
-  const words = messages.audit;
+  const words = usePanelTexts().audit;
   const first = lines[0];
   if (!first) return null;
   const args = lines.find((line) => line.args !== null)?.args ?? null;
@@ -64,7 +64,7 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
 }
 
 /** The user whom a step names: the one who got the request, or the one who decided. */
-function userOf({ kind, user }: AuditLine, words: Messages['audit']): string {
+function userOf({ kind, user }: AuditLine, words: PanelTexts['audit']): string {
   if (kind === 'expired' || kind === 'consumed') return '';
   const name = user === ONLY_USER ? words.you : user;
   return kind === 'issued' ? words.from(name) : words.by(name);
@@ -72,7 +72,7 @@ function userOf({ kind, user }: AuditLine, words: Messages['audit']): string {
 
 /** The arguments of a call that its sentence does not tell. */
 function Arguments({ args, told }: { args: unknown; told: readonly string[] }) {
-  const words = useMessages().audit;
+  const words = usePanelTexts().audit;
   const entries = Object.entries(fields(args)).filter(([name]) => !told.includes(name));
   if (entries.length === 0)
     return told.length > 0 ? null : <p className="text-xs text-soft">{words.noArgs}</p>;
@@ -94,7 +94,7 @@ function Arguments({ args, told }: { args: unknown; told: readonly string[] }) {
 }
 
 function Identifiers({ line }: { line: AuditLine }) {
-  const { ids, fields } = useMessages().audit;
+  const { ids, fields } = usePanelTexts().audit;
   const entries = [
     [fields.approval, line.approvalId],
     [fields.call, line.toolCallId],

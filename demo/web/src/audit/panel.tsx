@@ -1,6 +1,6 @@
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
-import { useMessages } from '../i18n/language.tsx';
+import { usePanelTexts } from '../i18n/panels.ts';
 import { saveFile } from '../inspector/save.ts';
 import type { PanelProps } from '../panel/panels.ts';
 import { Button } from '../ui/button.tsx';
@@ -10,7 +10,7 @@ import { useAuditLog } from './use-audit-log.ts';
 
 /** Who was asked what in this conversation, what was answered, and what followed. */
 export default function AuditPanel({ sessionId }: PanelProps) {
-  const words = useMessages().audit;
+  const words = usePanelTexts().audit;
   const { log, hasFailed, refresh, readOlder } = useAuditLog(sessionId);
   const approvals = useMemo(() => byApproval(log?.lines ?? []), [log]);
   if (hasFailed) {

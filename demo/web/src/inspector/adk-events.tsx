@@ -1,7 +1,8 @@
 import { ChevronRight, RefreshCw } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { number } from '../i18n/format.ts';
-import { useLanguage, useMessages } from '../i18n/language.tsx';
+import { useLanguage } from '../i18n/language.tsx';
+import { usePanelTexts } from '../i18n/panels.ts';
 import { Button } from '../ui/button.tsx';
 import { Json } from './json.tsx';
 import type { WireSource } from './row-log.ts';
@@ -9,7 +10,7 @@ import { type AdkEvent, useAdkEvents } from './use-adk-events.ts';
 
 /** The events of the agent behind the conversation, as ADK keeps them. */
 export function AdkEvents({ sessionId, source }: { sessionId: string; source: WireSource }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const { language } = useLanguage();
   const { events, problem, refresh } = useAdkEvents(sessionId, source);
   if (problem === 'off') return <Note text={words.eventsOff} />;

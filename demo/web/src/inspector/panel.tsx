@@ -1,7 +1,8 @@
 import { Tabs } from 'radix-ui';
 import { useEffect, useMemo, useState } from 'react';
 import { number } from '../i18n/format.ts';
-import { useLanguage, useMessages } from '../i18n/language.tsx';
+import { useLanguage } from '../i18n/language.tsx';
+import { usePanelTexts } from '../i18n/panels.ts';
 import type { PanelProps } from '../panel/panels.ts';
 import { ReplayPlayer } from '../replay/player.ts';
 import { type Problem, RecordingError, readRecording } from '../replay/read-recording.ts';
@@ -26,7 +27,7 @@ const TAB =
 
 /** Shows the wire live, what is behind it, and recordings of it. */
 export default function InspectorPanel({ sessionId }: PanelProps) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const { recorder, replay, showReplay, chat } = useWire();
   const source = replay ?? recorder;
   const rows = useRows(source);
@@ -97,7 +98,7 @@ export default function InspectorPanel({ sessionId }: PanelProps) {
 
 function Wire({ rows: held }: { rows: Rows }) {
   const { rows, isPaused, hasMore } = held;
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const { language } = useLanguage();
   const { target, inspect } = useInspection();
   const [filter, setFilter] = useState<Omit<Filter, 'target'>>({ text: '', direction: 'both', kinds: KINDS });

@@ -1,7 +1,8 @@
 import { Terminal } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { number } from '../i18n/format.ts';
-import { useLanguage, useMessages } from '../i18n/language.tsx';
+import { useLanguage } from '../i18n/language.tsx';
+import { usePanelTexts } from '../i18n/panels.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
 import type { Target } from '../wire/inspection.tsx';
 import { commandOf } from './commands.ts';
@@ -14,7 +15,7 @@ import { canShow, showTarget } from './show-target.ts';
 
 /** All of one line. */
 export function LineDetails({ line, startedAt }: { line: Line | null; startedAt: number }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   if (!line) return <p className="px-4 py-3 text-sm text-soft">{words.selectOne}</p>;
   switch (line.kind) {
     case 'turn':
@@ -27,7 +28,7 @@ export function LineDetails({ line, startedAt }: { line: Line | null; startedAt:
 }
 
 function RowDetails({ row, startedAt }: { row: Row; startedAt: number }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const { language } = useLanguage();
   const command = commandOf(row, location.origin);
   const facts = [
@@ -58,7 +59,7 @@ function RowDetails({ row, startedAt }: { row: Row; startedAt: number }) {
 }
 
 function RunDetails({ run: { rows, type, text }, startedAt }: { run: Run; startedAt: number }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const { language } = useLanguage();
   const [first, last] = [rows[0], rows.at(-1)];
   if (!first || !last) return null;
@@ -84,7 +85,7 @@ function RunDetails({ run: { rows, type, text }, startedAt }: { run: Run; starte
 }
 
 function TurnDetails({ turn }: { turn: Turn }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const { language } = useLanguage();
   const facts = [
     words.held(number(turn.rows, language)),
@@ -118,7 +119,7 @@ function Frame({
   copy: ReactNode;
   children: ReactNode;
 }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   return (
     <section aria-label={words.details} className="flex h-full flex-col">
       <div className="flex items-center gap-1 pt-1 pr-2 pl-4">
@@ -144,7 +145,7 @@ function Frame({
 }
 
 function CopyCommand({ tool, text }: { tool: string; text: string }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const [isCopied, setCopied] = useState(false);
   return (
     <button

@@ -1,6 +1,6 @@
 import { ArrowDownLeft, ArrowUpRight, ChevronRight } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
-import { useMessages } from '../i18n/language.tsx';
+import { usePanelTexts } from '../i18n/panels.ts';
 import type { Line } from './lines.ts';
 import type { Kind, Row } from './rows.ts';
 
@@ -32,7 +32,7 @@ export function RowList({
   /** The time that others are told from. */
   startedAt: number;
 }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
@@ -132,7 +132,7 @@ export function RowList({
 }
 
 function LineContent({ line, startedAt }: { line: Line; startedAt: number }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   if (line.kind === 'turn') {
     const { number, title, wire, firstTokenMs } = line.turn;
     return (
@@ -178,7 +178,7 @@ function LineContent({ line, startedAt }: { line: Line; startedAt: number }) {
 
 /** When, and in which direction. */
 function Head({ row: { at, direction }, startedAt }: { row: Row; startedAt: number }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const Arrow = direction === 'out' ? ArrowUpRight : ArrowDownLeft;
   return (
     <>
@@ -193,7 +193,7 @@ function Head({ row: { at, direction }, startedAt }: { row: Row; startedAt: numb
 
 /** What was waited for, if anything was. */
 function Latency({ row: { latency } }: { row: Row }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   if (!latency) return null;
   return (
     <span className="shrink-0 rounded bg-sunken px-1.5 text-ink tabular-nums" title={words.waits[latency.of]}>

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'react';
-import { useMessages } from '../i18n/language.tsx';
+import { usePanelTexts } from '../i18n/panels.ts';
 import { RichText } from '../markdown/rich-text.tsx';
 import { loadRules, rulesOf } from './rules.ts';
 
 /** The rules of the protocol that a row follows: their numbers, and what the chosen one says. */
 export function RuleTexts({ type }: { type: string }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const numbers = rulesOf(type);
   const [rules, setRules] = useState<ReadonlyMap<string, string>>(new Map());
   const [chosen, setChosen] = useState(0);

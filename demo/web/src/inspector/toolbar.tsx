@@ -12,7 +12,7 @@ import {
 } from 'lucide-react';
 import { DropdownMenu, ToggleGroup } from 'radix-ui';
 import { useRef } from 'react';
-import { useMessages } from '../i18n/language.tsx';
+import { usePanelTexts } from '../i18n/panels.ts';
 import { Button } from '../ui/button.tsx';
 import { MENU, MENU_ITEM, MenuLine } from '../ui/choice-menu.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
@@ -31,7 +31,7 @@ export function RecordingActions({
   onSave: (isRedacted: boolean) => void;
   onOpen: (file: File) => void;
 }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   const chooser = useRef<HTMLInputElement>(null);
   return (
     <div className="flex items-center gap-1">
@@ -82,7 +82,7 @@ export function RecordingActions({
 
 /** Holding and emptying the list. */
 export function ListActions({ rows }: { rows: Rows }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   return (
     <div className="flex items-center">
       {rows.isPaused ? (
@@ -108,7 +108,7 @@ export function ListActions({ rows }: { rows: Rows }) {
 
 /** Which rows are wanted. */
 export function FilterBar({ filter, onChange }: { filter: Filter; onChange: (filter: Filter) => void }) {
-  const words = useMessages().inspector;
+  const words = usePanelTexts().inspector;
   return (
     <div className="flex flex-col gap-2 px-3 py-2">
       <div className="flex gap-2">

@@ -2,7 +2,8 @@ import { CheckCircle2, FastForward, Pause, Play, RotateCcw, StepForward, Triangl
 import { useEffect, useSyncExternalStore } from 'react';
 import { focusBox } from '../composer/focus-box.ts';
 import { number } from '../i18n/format.ts';
-import { useLanguage, useMessages } from '../i18n/language.tsx';
+import { useLanguage } from '../i18n/language.tsx';
+import { usePanelTexts } from '../i18n/panels.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { useWire } from '../wire/wire.tsx';
@@ -10,7 +11,7 @@ import { ReplayPlayer } from './player.ts';
 
 /** Stands where the composer stands while a recording is seen again, and steers it. */
 export default function ReplayBar({ player }: { player: ReplayPlayer }) {
-  const words = useMessages().replay;
+  const words = usePanelTexts().replay;
   const { language } = useLanguage();
   const { showReplay } = useWire();
   const { status, isBusy, position, total, matches } = useSyncExternalStore(

@@ -1,7 +1,7 @@
 import type { UseVoiceHelpers } from 'duologue/react';
 import { Mic, MicOff } from 'lucide-react';
 import { useRef } from 'react';
-import type { Messages } from '../i18n/en.ts';
+import type { PanelTexts } from '../i18n/panels.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 
 /** Shorter than this is a tap, not holding. */
@@ -14,7 +14,7 @@ export function MicButton({
   prepare,
 }: {
   voice: UseVoiceHelpers;
-  words: Messages['voice'];
+  words: PanelTexts['voice'];
   /** Says whether one can talk at once. What is missing is fetched, and then the person presses again. */
   prepare: () => Promise<boolean>;
 }) {

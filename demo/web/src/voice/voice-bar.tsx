@@ -1,6 +1,6 @@
 import type { UseVoiceHelpers } from 'duologue/react';
 import { Camera, CameraOff, MicOff, MonitorUp, MonitorX, Square, Volume2, VolumeX, X } from 'lucide-react';
-import type { Messages } from '../i18n/en.ts';
+import type { PanelTexts } from '../i18n/panels.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 import { useMedia } from '../ui/use-media.ts';
 import { LevelMeter } from './level-meter.tsx';
@@ -29,7 +29,7 @@ export function VoiceBar({
   onClose,
 }: {
   voice: UseVoiceHelpers;
-  words: Messages['voice'];
+  words: PanelTexts['voice'];
   camera: ReturnType<typeof useCamera>;
   devices: VoiceDevices;
   /** How far the better detector is; null where none is wanted. */
@@ -161,7 +161,7 @@ export function VoiceBar({
 /** What is going on, in a few words. */
 function statusOf(
   voice: UseVoiceHelpers,
-  { status: words }: Messages['voice'],
+  { status: words }: PanelTexts['voice'],
   { heard, isConnected, isTouch }: { heard: HeardSoFar; isConnected: boolean; isTouch: boolean },
 ): string {
   if (voice.status === 'paused') return words[voice.why];

@@ -3,7 +3,7 @@ import { type Mode, type UseDuologueHelpers, useVoice } from 'duologue/react';
 import { AudioLines, CircleAlert, VolumeX } from 'lucide-react';
 import { useCallback, useEffect, useState } from 'react';
 import { createPortal } from 'react-dom';
-import { useMessages } from '../i18n/language.tsx';
+import { usePanelTexts } from '../i18n/panels.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { MicButton } from './mic-button.tsx';
@@ -31,7 +31,7 @@ export default function VoiceDock({
   /** Somebody speaks, or nobody: whatever else makes noise may want to know. */
   onSpeech: (isSpeech: boolean) => void;
 }) {
-  const words = useMessages().voice;
+  const words = usePanelTexts().voice;
   const [sensitivity, setSensitivity] = useSensitivity();
   const voice = useVoice(duologue);
   const [isOpen, setOpen] = useState(false);

@@ -1,6 +1,6 @@
 import { Settings2 } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
-import type { Messages } from '../i18n/en.ts';
+import type { PanelTexts } from '../i18n/panels.ts';
 import { Choice, ChoiceGroup, MENU, MenuLine } from '../ui/choice-menu.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { Sensitivity } from './sensitivity.ts';
@@ -14,7 +14,7 @@ export function VoiceMenu({
   onSensitivity,
 }: {
   devices: VoiceDevices;
-  words: Messages['voice'];
+  words: PanelTexts['voice'];
   sensitivity: Sensitivity;
   onSensitivity: (sensitivity: Sensitivity) => void;
 }) {
