@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { built, root } from '../test/browser/support/built.ts';
+import { ask, EXAMPLES, Example } from '../test/browser/support/example.ts';
 import { launch } from '../test/browser/support/launch.ts';
 import type { Person } from '../test/browser/support/person.ts';
 import { DemoServer } from '../test/browser/support/server.ts';
@@ -112,6 +113,20 @@ async function take(browser: Browser, url: string, { name, options, act }: Shot)
   await context.close();
 }
 
+/** Takes the small picture of an example: prices, and an approval request. */
+async function takeExample(browser: Browser, example: Example): Promise<void> {
+  const page = await browser.newPage({ viewport: { width: 480, height: 400 } });
+  await page.goto(await example.start());
+  await ask(page, 'What do flowers cost?');
+  await page.getByText('Today: roses $4, tulips $2, lilies $5.').waitFor();
+  await ask(page, 'Send tulips to Ann');
+  await page.getByRole('button', { name: 'Approve' }).waitFor();
+  const path = resolve(example.folder, 'picture.png');
+  await page.screenshot({ path });
+  console.log(path);
+  await page.close();
+}
+
 /** What voice is made of comes from where npm gets its packages. */
 function asNpmFetches(): Record<string, string> {
   const names = ['npm_config_registry', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'];
@@ -122,6 +137,14 @@ await built();
 mkdirSync(folder, { recursive: true });
 const browser = await launch();
 try {
+  for (const name of EXAMPLES) {
+    const example = new Example(name);
+    try {
+      await takeExample(browser, example);
+    } finally {
+      await example.end();
+    }
+  }
   for (const shot of shots) {
     // Each has a server of its own, so that no picture shows the conversations of another.
     const server = await new DemoServer({
