@@ -42,7 +42,7 @@ const URL_LENGTH = 2_048;
  */
 export function readInput(messages: unknown, limits: Limits = LIMITS): Input {
   if (!Array.isArray(messages) || messages.length === 0) {
-    throw refusal('Expected "messages": a non-empty array whose last entry is read.');
+    throw refusal('Expected "messages": a non-empty array. The server reads its last entry.');
   }
   const last: unknown = messages[messages.length - 1];
   if (!isRecord(last)) throw refusal('The last message must be an object.');

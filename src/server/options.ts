@@ -129,7 +129,7 @@ export interface DuologueOptions {
   history?: Partial<HistoryOptions>;
   /** The largest message, body and frame that the server accepts. */
   limits?: Partial<Limits>;
-  /** How many bytes of requests may be in memory before they are read. */
+  /** How many bytes of bodies and frames may be in memory while they arrive and are handled. */
   budget?: Partial<BudgetLimits>;
   /** Limits of WebSocket connections. */
   socketLimits?: Partial<SocketLimits>;

@@ -24,7 +24,7 @@ const MAX_REJECTIONS = 10;
 export class Outbox {
   #entries: Entry[] = [];
 
-  /** Adds a request; `isSent`: it is sent at once. Throws `busy` when too many typed messages wait. */
+  /** Adds a request. `isSent`: the caller sends it now; otherwise `resend` does. Throws `busy` when too many typed messages wait. */
   add(request: OutgoingRequest, isSent: boolean): void {
     if (request.isTyped && this.#entries.length >= MAX_REQUESTS) {
       throw new ProtocolError('busy', 'Too many messages wait.');

@@ -12,7 +12,7 @@ export interface VoiceConnectionContext {
   player: SoundPlayer;
   /** Gets the events of the connection. */
   receive: (event: ConnectionEvent) => void;
-  /** A connection is live, another one or the same after a reconnect. Null: there is none any more. */
+  /** Called when the voice gets another connection, and each time a connection becomes live. Null: there is no connection. */
   onConnection: (connection: Connection | null) => void;
   /** Another page became the active one. */
   onInactive: () => void;

@@ -96,7 +96,7 @@ export class LiveLink {
     this.closeReasons = closeReasons;
   }
 
-  /** When to push `time`, unless something else happens before; null: never. */
+  /** When to push the input `time`, unless another input comes before; null: never. */
   get wakesAt(): number | null {
     const { state } = this;
     const { ping } = this.limits;
@@ -214,10 +214,10 @@ export class LiveLink {
       return;
     }
     this.out.push({ type: 'drop', n: this.n });
-    // A server that closes every connection soon counts as unreachable.
+    // A server counts as unreachable when it closes `limits.tries` connections in a row, each within `STABLE_MS`.
     this.tries = this.isStable(state, now) ? 0 : this.tries + 1;
     if (this.tries >= this.limits.tries) {
-      const message = 'The live model ended every connection at once.';
+      const message = 'The live model closed each connection within seconds.';
       return this.end(this.isBusy ? new ModelFailure('UNREACHABLE', message) : null);
     }
     const first = this.isBusy ? 0 : FIRST_WAIT_MS;

@@ -41,7 +41,7 @@ export class Access {
     this.hosts = new Set([...options.hosts.map(hostOf), ...origins.map((url) => url.hostname)]);
   }
 
-  /** Throws unless origin and host (but for `isAnyHost`) are allowed; returns the origin that CORS headers must name, if any. */
+  /** Throws unless origin and host are allowed; `isAnyHost` allows every host. Returns the origin that CORS headers must name; null when they need none. */
   checkOrigin(request: Request, isAnyHost = false): string | null {
     const url = new URL(request.url);
     const host = request.headers.get('host') ?? url.host;
@@ -115,7 +115,7 @@ export class Access {
     const cookies = cookiesOf(request.headers.get('cookie') ?? '');
     return (
       keysOf(request).some((key) => equal(key, apiKey)) ||
-      // A page on a neighbouring host can set a cookie of the same name, which may come first.
+      // A page on a neighbouring host can set a cookie of the same name, which may come first, so every cookie is compared.
       cookies.some((cookie) => equal(cookie, tokenFor(apiKey)))
     );
   }

@@ -44,7 +44,7 @@ function networksOf(trusted: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const entry of trusted) {
     const [address = '', bits] = entry.split('/');
-    // An empty number is 0, and a network of 0 bits has every address.
+    // `Number('')` is 0, and a network of 0 bits contains every address.
     if (bits?.trim() === '') throw new TypeError(`The network "${entry}" lacks its number of bits.`);
     if (bits === undefined) list.addAddress(address, familyOf(address));
     else list.addSubnet(address, Number(bits), familyOf(address));

@@ -31,7 +31,7 @@ export class TokenBucket {
   private readonly burst: number;
   private readonly perMs: number;
   private tokens: number;
-  /** When `tokens` was true, in milliseconds of the clock. */
+  /** The time for which `tokens` is correct, in milliseconds of the clock. */
   private at: number;
 
   /** A full bucket. */
@@ -102,7 +102,7 @@ export class RateLimiter {
     return wait;
   }
 
-  /** Returns the token of a request that another node answers, because that node counts it too. Nothing to do where nodes count apart. */
+  /** Returns the token of a request that another node answers, because that node counts it too. Does nothing when the nodes do not share tokens. */
   giveBack(user: string): void {
     const own = this.users.get(user);
     if (!own || !this.shared) return;
@@ -144,7 +144,7 @@ export class UserQueue {
   }
 }
 
-/** How many bytes of requests may be in memory before they are read. */
+/** How many bytes of bodies and frames may be in memory while they arrive and are handled. */
 export interface BudgetLimits {
   /** Bytes of bodies and frames of one user. */
   userBytes: number;

@@ -45,7 +45,7 @@ export class SignIn {
   /** Asks about a user. Never rejects. Calls the watchers of a user who has signed out. */
   async ask(identity: Identity): Promise<SignInStatus> {
     const { stillSignedIn, clock, logger } = this;
-    // The application that names a person vouches for them.
+    // An application that decides in the name of a user vouches for that user.
     if (!stillSignedIn || identity.application !== undefined) return 'signed-in';
     let isSignedIn: unknown;
     try {

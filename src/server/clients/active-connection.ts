@@ -54,14 +54,14 @@ export class ActiveConnection {
     this.onChange(listener);
   }
 
-  /** Makes no listener active, because a client without a connection speaks. A listener that cannot watch stays active. */
+  /** Makes no listener active, because a client sends over HTTP. A listener that cannot watch stays active. */
   release(): void {
     if (this.current?.watches !== 'when-another-speaks') return;
     this.current = null;
     this.onChange(null);
   }
 
-  /** The active client did not come back: the listener that joined last becomes active, of those that can. */
+  /** The active client did not come back: of the listeners that may be active, the one that joined last becomes active. */
   passOn(): void {
     const next = this.all.findLast(({ watches }) => watches !== 'always');
     if (this.current === null && next) this.claim(next);

@@ -33,14 +33,14 @@ export class Listeners {
   /** The listener that claims the active connection and waits until another change is allowed. */
   private claimant: Listener | null = null;
   private cancelClaim: () => void = () => undefined;
-  /** Stores which connection is active; the second promise never rejects. */
+  /** The last write of the id of the active connection to the session. `identified` is the same write, but never rejects. */
   private identifying: Promise<void> = Promise.resolve();
   private identified: Promise<void> = Promise.resolve();
 
   constructor(context: ListenersContext) {
     this.context = context;
     this.claims = new RateLimiter(CLAIMS, context.engine.clock);
-    // Each utterance belongs to a message, and each message has a chunk, so this number is not used yet.
+    // Numbers of utterances must not repeat. Earlier owners sent at least one chunk for each utterance, so they used no number above this one.
     this.utterances = new Utterances(context.output.log.last);
   }
 
@@ -49,7 +49,7 @@ export class Listeners {
     return this.active.holder?.id ?? null;
   }
 
-  /** Whether a client is connected over a socket: its conversation goes on over BIDI. */
+  /** Whether a client is connected over a socket: then the conversation runs over BIDI. */
   get hasSocket(): boolean {
     return this.active.all.some(({ watches }) => watches !== 'always');
   }
@@ -113,7 +113,7 @@ export class Listeners {
     return false;
   }
 
-  /** The active client may come back at once; otherwise another listener becomes active. */
+  /** Gives the active client a moment to reconnect; otherwise another listener becomes active. */
   private passOnLater(): void {
     this.cancelPassing();
     this.cancelPassing = this.context.engine.clock.after(COMEBACK_MS, () => this.active.passOn());

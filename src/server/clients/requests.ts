@@ -11,7 +11,7 @@ export interface RequestNames {
   connection?: string | undefined;
 }
 
-/** A request of a client, over either wire, until it is taken or rejected. */
+/** A request of a client, over HTTP or a socket, until it is taken (the state has handled it) or rejected. */
 export class PendingRequest {
   readonly id: number;
   readonly name: string | undefined;
@@ -37,7 +37,7 @@ export class PendingRequest {
       this.resolve = resolve;
       this.fail = reject;
     });
-    // A request that no code waits for may be rejected.
+    // Prevents an unhandled rejection when no code waits for this promise.
     this.taken.catch(() => undefined);
   }
 
@@ -63,7 +63,7 @@ export class PendingRequest {
 
   acknowledge(accepted: AcceptedRequest): void {
     this.acceptance = accepted;
-    // The clients get nothing more, and connections come and go.
+    // The clients get no further reply, so the request does not keep references to their connections.
     for (const client of this.clients.splice(0)) client.accepted(accepted);
   }
 
@@ -108,7 +108,7 @@ export class Requests {
     return this.answering ?? this.newest;
   }
 
-  /** Keeps the name of the newest request for the log; null when another client listens. */
+  /** Keeps the name of the newest request for the log; null when it has no name, or when a listener joined since. */
   setNewest(name: string | null): void {
     this.newest = name;
   }
@@ -129,12 +129,12 @@ export class Requests {
     return (name !== undefined && this.acceptedRequests.get(name)?.accepted) || null;
   }
 
-  /** An accepted request may be made again, because nothing came of it. */
+  /** Forgets an accepted request that had no effect, so that its client may make it again. */
   forget(name: string): void {
     this.acceptedRequests.delete(name);
   }
 
-  /** Adds a request. `place`: the end of the log. */
+  /** Adds a request. `place` returns the number of the last entry in the log. */
   add(place: () => number, names: RequestNames, client: Requester | undefined): PendingRequest {
     const request = new PendingRequest(++this.count, place, names);
     if (client) request.join(client);

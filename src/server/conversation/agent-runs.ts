@@ -28,7 +28,7 @@ export interface AgentRunsContext {
   apply: (input: Input) => void;
   /** A run failed. */
   onFault: (error: unknown) => void;
-  /** A promise to wait for before more is read from the agent, because a client reads slowly. */
+  /** Returns a promise to await before the next event of the agent is read, because the active client lags; undefined when it does not. */
   room: () => Promise<void> | undefined;
 }
 

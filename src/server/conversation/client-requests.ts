@@ -241,13 +241,16 @@ export class ClientRequests {
     return this.checkAccepted(requestId);
   }
 
-  /** The message that answers a request of the application that was made before; undefined for a new one. */
+  /** The id of the message that answers an accepted request of this name, empty when no message does; undefined when no such request was accepted. */
   private accepted(name: string): string | undefined {
     const accepted = this.context.requests.find(name);
     return accepted ? (accepted.messageId ?? '') : undefined;
   }
 
-  /** A client over a socket sends a request again when the process ends; the application learns that it did not count. */
+  /**
+   * The id of the message that answers an accepted request. Throws `shutting_down` when the process closed before it accepted the request: a client over a
+   * socket repeats its request by itself, but the application does not.
+   */
   private checkAccepted(name: string): string | null {
     const accepted = this.context.requests.find(name);
     if (!accepted) throw shuttingDown();

@@ -86,7 +86,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
   return reply;
 }
 
-/** The routes of a path, one for each method. The address of stock sockets is an option. */
+/** The routes of a path, one for each method. The path for sockets of the AI SDK's `WebSocketChatTransport` is an option. */
 function routesAt(path: string, { inspect, chatSocket }: HttpContext): Route[] {
   if (path === chatSocket?.path) return [{ method: 'GET', path: /^/, run: notUpgraded }];
   return ROUTES.filter((route) => (inspect || !route.inspection) && route.path.test(path));
@@ -95,7 +95,7 @@ function routesAt(path: string, { inspect, chatSocket }: HttpContext): Route[] {
 /** A request that came in a frame of a socket: its user is known, and its body is read. */
 export interface FramedRequest {
   method: 'GET' | 'POST';
-  /** Below where the server is mounted. */
+  /** The path, relative to the server's `basePath`. */
   path: string;
   search?: string;
   body?: Record<string, unknown>;
@@ -166,7 +166,7 @@ async function run(
   } catch (thrown) {
     throw named(thrown, read, engine.options.limits.idLength);
   } finally {
-    // The request has started its turn by now, or was refused.
+    // The request has started its turn or was refused by now, so its body no longer counts against the budget.
     held.set(0);
   }
 }
@@ -212,7 +212,7 @@ async function login({ context, request, body }: RouteCall): Promise<Reply> {
   return { status: 204, headers: { 'set-cookie': cookie }, body: null };
 }
 
-/** Does a command of another node. Its id is known to nodes alone, which share the store. */
+/** Runs a command that another node wrote to the shared store. Only nodes know its id, so the id proves that a node sent the request. */
 async function runCommand({ context, body }: RouteCall): Promise<Reply> {
   const { id } = await body(1024);
   return json(200, await context.commands.runStored(typeof id === 'string' ? id : ''));
@@ -255,7 +255,7 @@ function describe(thrown: unknown): string {
 /** What `readJson` needs. */
 export interface BodyLimits {
   maxBytes: number;
-  /** How long it may take to arrive. */
+  /** How many milliseconds the body may take to arrive. */
   arrivalMs: number;
   /** Counts the bytes as they arrive; the caller that opened the account empties it. */
   held: HeldBytes;
@@ -263,7 +263,7 @@ export interface BodyLimits {
   large: LargeJson;
 }
 
-/** Reads a JSON body within limits; throws a `ProtocolError` for anything else. */
+/** Reads a JSON object from the body. Throws a `ProtocolError` when the body is something else, is too large, or arrives too late. */
 async function readJson(request: Request, limits: BodyLimits): Promise<Record<string, unknown>> {
   const type = request.headers.get('content-type') ?? '';
   if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
@@ -319,8 +319,8 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Buffer> 
 }
 
 /**
- * The reading of a body, piece by piece. It is done when the body was read or the reading was stopped; it fails when the body did not arrive whole, or a
- * piece was refused.
+ * A body that is being read, piece by piece. `done` resolves when the whole body was read or `stop` was called; it rejects when the connection broke, or when
+ * `add` refused a piece.
  */
 interface Reading {
   done: Promise<void>;

@@ -95,7 +95,7 @@ export function toResponse(reply: Reply): Response {
   return new Response(stream, { status, headers });
 }
 
-/** How many heartbeats a client may pass without reading, because the agent may be waiting for it. */
+/** The reader gives up after so many heartbeats in which the client read nothing: the agent may be waiting for this client. */
 const MAX_STALLED_BEATS = 20;
 
 /** Timers that all readers share. */
@@ -104,7 +104,7 @@ export interface Pacing {
   keepAlive: Heartbeat;
 }
 
-/** Reads one response from the log as SSE text: all entries so far, as soon as they should be sent. */
+/** Turns the log entries of one response into SSE text for one client. `Departure` decides when new entries are sent. */
 export class ResponseReader implements Reader {
   readonly isActive: boolean;
   /** Called when the reader gives up because the client does not read. The client may resume. */
@@ -130,7 +130,7 @@ export class ResponseReader implements Reader {
   /** Whether the chunks so far should be sent now. A client that resumes gets them at once. */
   private isDue = true;
   private ended = false;
-  /** Whether the client has got its private replies, such as the greeting of a watcher, which wait for nothing. */
+  /** False while private replies are to be sent, such as the greeting of a watcher. They do not wait for a chunk of the log. */
   private isGreeted: boolean;
   /** Whether a keep-alive comment is due. */
   private isBeating = false;
@@ -197,7 +197,7 @@ export class ResponseReader implements Reader {
     return this.isDue && (hasOutput || !this.isGreeted);
   }
 
-  /** Whether every open call of a live turn waits: the response ends there. */
+  /** Whether the response of a live turn ends now, because the agent does nothing or waits for the user or the browser. */
   private get isPaused(): boolean {
     return this.endsAtRest && this.feed.isAtRest;
   }
@@ -214,7 +214,7 @@ export class ResponseReader implements Reader {
     return this.isBeating ? this.takeBeat() : '';
   }
 
-  /** Resolves when there may be something to read, or the response is over. Makes one promise for a token, and no more. */
+  /** Resolves when there may be something to read, or the response is over. It runs for every token, so it creates only one promise. */
   more(): Promise<void> {
     return new Promise((resolve) => {
       if (this.ended) resolve();
@@ -232,7 +232,7 @@ export class ResponseReader implements Reader {
     return null;
   }
 
-  /** Sends the client its private replies, which are in no log. */
+  /** Wakes the reader to send private replies, which are in no log. */
   note(): void {
     this.isGreeted = false;
     this.isDue = true;
@@ -245,7 +245,7 @@ export class ResponseReader implements Reader {
     this.rouse();
   }
 
-  /** Calls back once when it is closed. */
+  /** Calls back once when the reader is closed. */
   onClose(callback: () => void): void {
     this.leave.push(callback);
   }
@@ -297,7 +297,7 @@ export class ResponseReader implements Reader {
       text += encodeBlock({ type: 'finish', finishReason: 'tool-calls' }) + DONE;
       this.close();
     }
-    // After this comment a watcher knows that all chunks before it are older.
+    // This SSE comment tells a watcher that it has received every chunk so far.
     if (isFirst) text += KEEP_ALIVE;
     if (!this.ended && this.why) {
       // Without [DONE]: the client knows that there is more, and resumes.
@@ -312,13 +312,13 @@ export class ResponseReader implements Reader {
     return text;
   }
 
-  /** The steps around the approval requests of a live turn are for sockets alone. */
+  /** Whether a chunk opens or ends the step around an approval request of a live turn. Only sockets and watchers get these steps. */
   private isStepOfRequest({ type }: Chunk): boolean {
     if (type === 'finish-step') return true;
     return type === 'start-step' && this.feed.log.at(this.seq + 1)?.chunk?.type === 'tool-approval-request';
   }
 
-  /** The decision that a chunk tells watchers, for a client that gets it in its response. */
+  /** Converts `data-decided`, which watchers get, to the `tool-approval-response` of the AI SDK. Null for other chunks, or when the request is not in this response. */
   private decisionIn(chunk: Chunk): ApprovalResponse | null {
     if (chunk.type !== 'data-decided') return null;
     const { toolCallId, approved, reason } = chunk.data;

@@ -10,7 +10,7 @@ import type { ClusterNode } from '../nodes/node.ts';
 import type { Sessions } from '../registry/session-registry.ts';
 import type { Pacing, Reply } from './reply.ts';
 
-/** Under this key the `Request` of a Node adapter has its body as a stream that arrives; null when the body is read from the `Request` itself. */
+/** The key under which a Node adapter adds the incoming body stream to the `Request`. The value is null when the body is read from the `Request` itself. */
 export const ARRIVING = Symbol('duologue.arriving');
 
 /** A `Request` whose body is read from a Node stream. */
@@ -20,7 +20,7 @@ export interface Arriving {
 
 /** The sockets for the AI SDK's own `WebSocketChatTransport`. */
 export interface ChatSocketOptions {
-  /** Below `basePath`; `/ws` unless given. */
+  /** The path below `basePath`; `/ws` unless given. */
   path: string;
   /**
    * What an `abort` frame does. `stop`: it stops the agent. `leave`: the agent continues, and the client can resume. `useChat` of `ai` 7 sends the same frame
@@ -39,7 +39,7 @@ export interface HttpContext {
   limiter: RateLimiter | null;
   /** The limit of requests that read, rename or remove. The reads of one user run one after the other. */
   reads: { limiter: RateLimiter | null; queue: UserQueue };
-  /** Makes a limiter that counts at all nodes together. */
+  /** Creates a rate limiter whose tokens all nodes share. */
   newLimiter: (name: string, limit: RateLimit) => RateLimiter;
   /** Reports how many connections a user has here; resolves with the number at all nodes. Null when this process is alone. */
   connections: ((user: string, count: number) => Promise<number>) | null;
@@ -55,7 +55,7 @@ export interface HttpContext {
   isClosing: () => boolean;
   /** Whether the server is closing or about to: balancers should send nothing more here. */
   isLeaving: () => boolean;
-  /** Does commands that other nodes have written to the store. */
+  /** Runs commands that other nodes have written to the store. */
   commands: Pick<Commands, 'runStored'>;
   /** Whether clients may read the ADK events of sessions, and learn which nodes serve them. */
   inspect: boolean;
@@ -87,7 +87,7 @@ export type Route = {
   run: (call: RouteCall) => Reply | Promise<Reply>;
 };
 
-/** The nodes that serve a request, where clients may learn that. */
+/** The nodes that serve a request, for its client; empty unless the server is set to `inspect`. */
 export function nodesOf(request: Request, { inspect, node }: HttpContext): Pick<SessionInfo, 'nodes'> {
   return inspect && node ? { nodes: node.placesOf(request) } : {};
 }

@@ -7,10 +7,10 @@ import type { ListRequest, SessionKey } from '../store/store.ts';
 import { json, type Reply } from './reply.ts';
 import type { RouteCall } from './route.ts';
 
-/** Audit lines in one answer. */
+/** The largest page of audit lines in one reply. */
 const AUDIT_PAGE = { count: 1000, bytes: 256 * 1024 };
 
-/** The sessions of the user that are listed at once. */
+/** How many sessions a page of the list has. */
 const LISTED = 100;
 
 /** A page of the sessions of the user. */
@@ -68,7 +68,7 @@ export async function stopSession({ context, user, params: [id = ''] }: RouteCal
   return json(200, { stopped: await session.stop() });
 }
 
-/** Frees the place of the active connection for a page that posts: a socket that has it becomes a watcher. */
+/** Makes no connection active, for a page that sends over HTTP. A socket that was active becomes a watcher. */
 export async function releaseActiveConnection({
   context,
   user,
@@ -119,7 +119,7 @@ export async function getApprovals({ context, request, user, params: [id = ''] }
   };
 }
 
-/** A parameter of the address that is a number from 1 to `most`; undefined when it is not given. */
+/** A query parameter that is a number from 1 to `most`; undefined when it is not given. */
 function wholeNumber(params: URLSearchParams, name: string, most: number): number | undefined {
   const text = params.get(name);
   if (text === null) return undefined;
@@ -130,7 +130,7 @@ function wholeNumber(params: URLSearchParams, name: string, most: number): numbe
 
 /** Longer base64 is cut, since it tells a reader nothing. */
 const MAX_DATA = 128;
-/** Events in one reply; a reader requests the next ones from there. */
+/** Events in one reply. The reply has the place from which a client requests the next ones. */
 const MAX_EVENTS = 500;
 /** Bytes of events in one reply, unless a single event has more. */
 const MAX_BYTES = 4 * 1024 * 1024;

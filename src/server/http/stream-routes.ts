@@ -20,7 +20,7 @@ import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
 import { type Reply, ResponseReader, streamHeaders, streamReply } from './reply.ts';
 import { type HttpContext, nodesOf, type RouteCall } from './route.ts';
 
-/** Handles the request of a post, and streams the response. */
+/** Handles `POST /stream` (a message, answers to calls, or a continuation), and streams the response. */
 export async function postStream({
   context,
   requestId: logged,
@@ -50,7 +50,7 @@ export async function postStream({
       const response = await session.postAnswers(input.answers, from);
       return responseReply({ hasOnlyReplies, ...response }, id, context);
     } catch (error) {
-      // In the confirmation dialect an output is a decision: one that does not count is refused.
+      // With `confirmations: 'tool'` an output is a decision, so an output for a call that is not open stays an error.
       const isStock = requestId === undefined || body.stock === true;
       const isRepeated = isStock && confirmations === 'approval' && areFinished(input.answers);
       if (!(error instanceof NothingOpen) || !isRepeated || messageId === undefined) throw error;
@@ -74,8 +74,8 @@ export async function postStream({
 }
 
 /**
- * The answer to a stock client whose tool-calls helper sends settled calls again: an empty step, after which the calls are no longer in
- * the last step and the helper sends nothing more. The SDK keeps the step only when metadata comes with it.
+ * The reply to a client of the AI SDK whose `sendAutomaticallyWhen` helper sends settled calls again: an empty step, after which the calls
+ * are no longer in the last step and the helper sends nothing more. The SDK keeps the step only when metadata comes with it.
  */
 function nothingToSay(messageId: string, sessionId: string): Reply {
   const chunks: Chunk[] = [
@@ -93,7 +93,7 @@ function areFinished(answers: readonly Answer[]): boolean {
   return answers.length > 0 && answers.every(({ toolCallId }) => ended.has(toolCallId));
 }
 
-/** The reply with a response that is streamed, or with one that has already ended. */
+/** The reply that streams a response. A response that the log no longer has is sent whole, from its stored chunks. */
 function responseReply(response: SseResponse, id: string, { pacing }: HttpContext): Reply {
   const reader = new ResponseReader(response, pacing);
   const reply = streamReply(reader, id);
@@ -124,7 +124,7 @@ export async function resumeStream({ context, request, user, params: [id = ''] }
   return responseReply(response, id, context);
 }
 
-/** Notes that a client which uses replays has a response up to a chunk. */
+/** Records that a client that uses replays has received a response up to a chunk. */
 export async function confirmStream({ context, user, body, params: [id = ''] }: RouteCall): Promise<Reply> {
   const { last } = await body(context.engine.options.limits.metadataBytes);
   if (typeof last !== 'string') throw new ProtocolError('bad_request', '"last" must be a chunk id.');
@@ -215,7 +215,7 @@ class Watcher implements Listener {
     return { feed, from, omitted, isWatched: true, present, privateReplies: () => this.waiting.splice(0) };
   }
 
-  /** Connects the reader of the client. A watcher that was ended before cuts it at once. */
+  /** Connects the reader of the client. If `end` was called before, the reader ends at once with that error. */
   follow(reader: ResponseReader): void {
     this.reader = reader;
     if (this.why) reader.cut(this.why);

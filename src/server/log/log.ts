@@ -215,7 +215,7 @@ export interface SessionLog {
   readonly shown: ShownLog;
   /** Resolves when clients may get every chunk so far; undefined when they may already. Rejects after a time limit. */
   released(): Promise<void> | undefined;
-  /** Sets a callback for chunks that wait for seconds until they may be sent. It is called once, until all could be sent again. */
+  /** Sets a callback for a stall: chunks have waited for seconds until they may be sent. It is called once for each stall. */
   onStall?(callback: () => void): void;
   /** Whether all entries from that number on outlive this process. */
   keeps(from: number): boolean;

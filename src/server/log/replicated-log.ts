@@ -132,7 +132,7 @@ function textOf(log: ChunkLog, from: number): { text: string; missing: number } 
   return { text: `[${text}]`, missing };
 }
 
-/** The number from which the hub keeps the log. */
+/** The number of the first chunk to write when the hub needs the whole log: the newest chunks, up to about `MAX_CHARACTERS`. */
 function placeOf(log: ChunkLog): number {
   let from = log.last + 1;
   for (let room = MAX_CHARACTERS; from > log.first && room > 0; from--) room -= jsonOf(log, from - 1).length;
@@ -160,7 +160,7 @@ function remainsOf(windows: readonly LogWindow[]): LogRemains {
       }
       if (chunk !== 0) chunks.push(chunk);
     });
-    // A window without chunks still says how far its owner was.
+    // A window without chunks still says how many chunks its owner had appended.
     if (last >= first + chunks.length) {
       chunks = [];
       first = last + 1;

@@ -67,7 +67,7 @@ export class ReplicatedLogs implements Logs {
   /** Whether the last attempt failed. */
   #isAway = false;
   #onIdle: (() => void) | null = null;
-  /** Since when something waits and nothing could be kept; null when nothing waits. */
+  /** Since when chunks wait without a successful write to the hub; null when none wait. */
   #waitsSince: number | null = null;
   #cancelStallCheck: (() => void) | null = null;
 
@@ -83,7 +83,7 @@ export class ReplicatedLogs implements Logs {
       onRemove: (log) => this.#remove(log),
     };
     this.#leave = [
-      // The hub may have lost logs: each is checked.
+      // The hub may have lost logs. Writing to each log finds out.
       hub.onBack(() => {
         for (const log of this.#open) this.#due.add(log);
         this.#attempt();
@@ -130,7 +130,7 @@ export class ReplicatedLogs implements Logs {
         return await hub.take(key, epoch);
       } catch (error) {
         if (error instanceof StaleFence) {
-          // The store decides: it was restored from a backup, so its fences are lower, and the chunks of this log are not in the store.
+          // The hub has a later owner than the store when the store was restored from a backup. The store counts: the log in the hub has chunks that the store lacks.
           if (hasRestored || !(await this.#context.isOwner(key))) throw error;
           hasRestored = true;
           logger.warn('the log in the hub has a later owner than the store: a new log is started', {
@@ -197,7 +197,7 @@ export class ReplicatedLogs implements Logs {
 
   #keep(): void {
     const { hub, lease } = this.#context;
-    // Another process may have taken the session over at this point: chunks appended later are not for its log.
+    // While the lease may have ended, another process may own the sessions, so this process writes nothing to their logs.
     const isHeld = this.#isBusy || this.#cancelAttempt !== null || lease?.isSure === false;
     if (isHeld || this.#due.size === 0) return;
     const logs = [...this.#due];

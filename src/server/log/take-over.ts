@@ -56,7 +56,7 @@ export function restOf(
 ): (Chunk | null)[] | null {
   const { messages, known, current } = read(log);
   const missing: (Chunk | null)[] = [];
-  // The current chunks belong to an unknown message.
+  // The log ends with chunks of a message whose `start` it no longer has.
   if (current === undefined) return null;
   let isIn = current;
   const end = (messageId: string, finish: Chunk) => {
@@ -64,7 +64,7 @@ export function restOf(
     missing.push(finish, null);
     isIn = null;
   };
-  // The current message is the last to start, but the first to end.
+  // The next chunk continues the current message, so that message is completed first.
   const logged = [...messages].sort(([one], [other]) => Number(other === current) - Number(one === current));
   for (const [id, { fold, isWhole, isOver }] of logged) {
     if (isOver) {
@@ -211,7 +211,7 @@ function chunksOf(part: MessagePart): Chunk[] {
     );
 }
 
-/** The end of a message, with all that is known of it. */
+/** The `finish` chunk of a message, with the metadata of the message. */
 function finishOf(message: Message): Chunk {
   const [finish] = unfold(message).slice(-1);
   const { metadata } = message;

@@ -26,15 +26,15 @@ export class OutputGuard {
   }
 
   /**
-   * A write failed. When it was to store a user message, the state forgets the answer; but it may have turned to another message and back to
-   * the answer meanwhile, and the `start` of that return is in the queue.
+   * Notes a failed write. When a user message could not be stored, the state forgets its answer. If the state switched to another message and
+   * back before the failure, the queue still has a `start` of that answer: it is not sent.
    */
   writeFailed(purpose: Purpose | null): void {
     if (purpose?.for === 'message' && !purpose.isStored && purpose.messageId !== null)
       this.withheld.add(purpose.messageId);
   }
 
-  /** The state has forgotten a message: a `start` with its id is a new one. */
+  /** The state has forgotten the message, so the next `start` with its id is a new message and may be sent. */
   release(messageId: string): void {
     this.withheld.delete(messageId);
   }

@@ -115,8 +115,8 @@ export class Output {
   }
 
   /**
-   * Appends a chunk after the message that shows it is stored, so that a client finds it after a crash too. When the message cannot be stored the chunk is
-   * appended anyway: it is true, and the next save includes it. While the store is unavailable the chunk waits. With `inStep` it is wrapped in a step.
+   * Stores the message with the chunk in it, and then appends the chunk, so that a client finds it after a crash too. When the message cannot be stored, the chunk
+   * is appended anyway: its event has happened, and the next save includes it. While the store is unavailable the chunk waits. With `inStep` it is wrapped in a step.
    */
   async sayStored(chunk: Chunk, inStep: boolean): Promise<void> {
     this.current?.push(chunk);
@@ -131,7 +131,7 @@ export class Output {
 
   /**
    * Ends a response of a message. The end is stored before any client gets it, and its chunks are appended together: no chunk of another message comes
-   * between the end and its mark.
+   * between them and the entry that ends the response.
    */
   async conclude(message: Message, chunks: Chunk[], prepare: () => Promise<unknown>): Promise<void> {
     const fold = this.folds.get(message.id);
@@ -145,7 +145,7 @@ export class Output {
     }
   }
 
-  /** Writes to a message that no client is receiving. */
+  /** Applies chunks to a message and stores it. No client gets the chunks. */
   async amend(messageId: string, chunks: readonly Chunk[]): Promise<void> {
     const message = await this.load(messageId);
     if (!message) return;
@@ -181,7 +181,10 @@ export class Output {
     return fold ? fold.message : this.store.loadMessage(this.key, messageId);
   }
 
-  /** Stored messages, with what was added since to those that are being written, but without open blocks. Later chunks are not in them. */
+  /**
+   * The stored messages as they are now: with the parts that were added since, and with messages that were not stored yet, but without open blocks (see
+   * `openBlocks`). Later chunks do not change the result.
+   */
   asNow(stored: Message[]): Message[] {
     const open = new Set<unknown>(this.current?.openBlocks.map(({ part }) => part));
     const now = (message: Message): Message => {
@@ -189,7 +192,7 @@ export class Output {
       return structuredClone({ ...rest, parts: parts.filter((part) => !open.has(part)) });
     };
     const known = new Set(stored.map(({ id }) => id));
-    // Chunks of other messages, from before the agent continued this one, may not be stored yet.
+    // Messages that have begun, but are not among the stored ones yet.
     const begun = [...this.folds.values()].filter(
       ({ message }) => !known.has(message.id) && (message.parts.length > 0 || this.starts.has(message.id)),
     );

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { isTextPart } from '../log/take-over.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
 
-/** One timer for many writers: each that asks is woken at the end of the current window. */
+/** One timer for many writers: it calls each writer that asked for it at the end of the current window. */
 export class BatchTimer {
   private readonly clock: Clock;
   private readonly ms: number;
@@ -101,7 +101,7 @@ export class Heartbeat {
   }
 }
 
-/** The share of the time that drafts of all sessions together may take. */
+/** The share of the process's time that writing the drafts of all sessions may take. */
 const SHARE = 0.005;
 /** How long text may be in memory only: at least this long, because no user reads faster, and at most `MAX_MS`. */
 const MIN_MS = 100;
@@ -114,7 +114,7 @@ export class DraftPace {
   private readonly clock: Clock;
   /** The cost of a draft: that of the last one. Before the first, a guess. */
   private costMs = 0.5;
-  /** Until this time the planned drafts use up their share. */
+  /** The planned drafts use the whole share until this time. */
   private bookedUntil = 0;
 
   constructor(clock: Clock) {

@@ -231,7 +231,7 @@ export class Sessions {
     return this.registry.create(key);
   }
 
-  /** The session for the application, which has no limit of new sessions; null when there is none and none is to be created. */
+  /** The session for the application, to which the limit of new sessions does not apply. Null when there is none and `creates` is false. */
   async openFor(key: SessionKey, creates: boolean): Promise<Session | null> {
     const session = await this.registry.find(key);
     return session ?? (creates ? this.registry.create(key) : null);

@@ -31,7 +31,7 @@ export interface Session {
   continueMessage(messageId: string, asked: RequestContext): Promise<void>;
   /** Accepts answers to open calls, while everything else continues. */
   answer(answers: Answer[], asked: RequestContext & { by: Identity }): Promise<void>;
-  /** Answers of the application, in the name of a person. Resolves when they are stored. `requestId`: made again, it has no effect. */
+  /** Answers of the application, in the name of a person. Resolves when they are stored. A request with a `requestId` that was accepted before has no effect. */
   answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void>;
   /** A message that the application sends as the user. Resolves with the id of the message that answers it, when it is stored. */
   sendFor(message: TypedMessage, requestId: string): Promise<string | null>;
@@ -165,7 +165,7 @@ export interface SseResponse {
   feed: Feed;
   /** The number of the entry before its first chunk. */
   from: number;
-  /** It ends with the first end of a response after this entry; without it, after `from`. */
+  /** The response ends at the first end mark in the log after this entry; without it, at the first one after `from`. */
   endsAfter?: number;
   /** Whether its client is the active connection. */
   isActive?: boolean;
@@ -179,7 +179,7 @@ export interface SseResponse {
   isWatched?: boolean;
   /** Whether the client gets all other chunks as a watcher: then it gets only its private replies here. */
   hasOnlyReplies?: boolean;
-  /** Gives the files of messages the address that this client needs. */
+  /** Returns the messages with an absolute URL for each stored file. */
   present?: (messages: Message[]) => Message[];
   /** Takes the chunks for this client alone that it has not got yet. */
   privateReplies?: () => readonly Chunk[];

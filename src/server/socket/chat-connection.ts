@@ -17,7 +17,7 @@ import { SocketLife } from './socket-connection.ts';
 const MAX_RESPONSES = 64;
 const TOO_MANY = 'Too many responses are open on this connection. Wait until one ends.';
 
-/** What a frame asks of the HTTP routes. */
+/** The HTTP request that a frame stands for. */
 export type RoutedFrame = Pick<FramedRequest, 'method' | 'path' | 'search' | 'body'>;
 
 /** What a connection needs. */
@@ -49,8 +49,8 @@ interface OpenRequest {
 }
 
 /**
- * One socket of the AI SDK's own `WebSocketChatTransport`. It carries the responses of any number of chats. Each frame becomes a request of the HTTP routes,
- * and each response is theirs: the connection decides nothing about a conversation.
+ * One socket of the AI SDK's own `WebSocketChatTransport`. It carries the responses of any number of chats. Each frame becomes a request to the HTTP routes,
+ * and their replies become frames: the connection decides nothing about a conversation.
  */
 export class ChatConnection implements AcceptedSocket {
   readonly id: string;
@@ -59,7 +59,7 @@ export class ChatConnection implements AcceptedSocket {
   private readonly meter: FrameMeter;
   private readonly life: SocketLife;
   private readonly open = new Map<string, OpenRequest>();
-  /** What a pong confirms, by the data of its ping. */
+  /** The responses that pongs will confirm, by the payload of their pings: the chat, and the id of the last chunk. */
   private readonly unconfirmed = new Map<string, { chat: string; last: string }>();
   private pings = 0;
   private sent = 0;
@@ -112,7 +112,7 @@ export class ChatConnection implements AcceptedSocket {
     if (!this.isBehind) this.context.socket.pong(data);
   }
 
-  /** Notes a pong. It comes after everything that was sent before its ping, so the client has the response that ended there. */
+  /** Handles a pong. The client has received everything that was sent before its ping, so the pong confirms the response that ended there. */
   pong(data?: Uint8Array): void {
     if (!this.isOpen || !this.meter.allows()) return;
     this.life.noteAlive();
@@ -121,7 +121,7 @@ export class ChatConnection implements AcceptedSocket {
     this.unconfirmed.delete(name);
     if (!confirmed) return;
     const { chat, last } = confirmed;
-    // A response that stays unconfirmed is only replayed once more than needed.
+    // An error is harmless: a client that resumes gets the unconfirmed response again.
     this.context
       .ask({ method: 'POST', path: `/stream/${encodeURIComponent(chat)}/received`, body: { last } })
       .catch(() => undefined);
@@ -222,7 +222,7 @@ export class ChatConnection implements AcceptedSocket {
     this.context.socket.ping(Buffer.from(name));
   }
 
-  /** The client no longer reads a response. Its turn is stopped as soon as it has started. */
+  /** Handles an `abort` frame: sends no more of the response and, unless `onAbort` is `leave`, stops the turn as soon as it has started. */
   private async abort(requestId: string): Promise<void> {
     const open = this.open.get(requestId);
     if (!open) return;

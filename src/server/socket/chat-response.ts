@@ -6,9 +6,9 @@ import { type Reply, ResponseReader } from '../http/reply.ts';
 /** How long a response waits before it asks again for the owner of its session, and how often it asks. */
 const RETRY_MS = 500;
 const RETRIES = 10;
-/** How often it looks whether a slow client has read. */
+/** The time between two checks whether a slow client has read. */
 const BEHIND_MS = 20;
-/** Chunks of our own that tell a client of `ai` nothing: the request is answered by its frames. */
+/** Chunks of our own protocol that a client of `ai` does not get: the frames of its socket already answer the request. */
 const PRIVATE: ReadonlySet<string> = new Set(['data-accepted', 'data-session']);
 
 /** What a response needs. */
@@ -54,10 +54,10 @@ export class ChatResponse {
   async relay(first: Reply): Promise<ChatEnd> {
     for (let reply: Reply | null = first; reply; reply = await this.next()) {
       const place = reply.headers['x-duologue-last'] ?? '';
-      // The next owner does not have the log: it would begin the message again.
+      // The next owner does not have the log, so it would send the message from its first chunk.
       if (reply !== first && reply.status === 200 && place !== this.last) break;
       this.last ||= place;
-      // Nothing but the end of the response is left.
+      // 204: no chunk is left. The response is complete if its `finish` was already sent.
       if (reply.status === 204) return this.hasFinished ? 'complete' : 'lost';
       if (await this.read(reply.body)) return 'complete';
       if (this.isClosed) return 'closed';
@@ -132,6 +132,6 @@ async function* textsOf(body: Reply['body']): AsyncGenerator<string> {
   try {
     for await (const piece of body) yield utf8.decode(piece as Uint8Array, { stream: true });
   } catch {
-    // The node died. What it sent is complete up to the last block.
+    // The node died. The response continues after the last whole block.
   }
 }

@@ -21,7 +21,7 @@ export class ConnectionCounts {
     if (count >= this.most) throw crowded(count);
   }
 
-  /** Counts a connection of a user; the returned function counts it out, once. */
+  /** Counts a connection of a user; the returned function removes it from the count, and does nothing when it is called again. */
   countIn(user: string): () => void {
     this.checkRoom(user);
     this.counts.set(user, (this.counts.get(user) ?? 0) + 1);

@@ -57,7 +57,7 @@ export class Intake {
     this.context = context;
   }
 
-  /** A piece of that many bytes came off the socket; the frames that ended in it were received before. */
+  /** Counts a piece of `piece` bytes that came off the network. The caller first calls `receive` for each frame that ended in the piece. */
   arrived(piece: number): void {
     const { bytes, isNew } = this.unfinished.push(piece);
     if (isNew) this.stopWaiting();
@@ -78,7 +78,7 @@ export class Intake {
     const wasCounted = this.unfinishedBytes > 0;
     this.unfinishedBytes = 0;
     if (isBinary && byteLength <= SMALL && !this.parsing) {
-      // Sound is handled before it could be counted: counting it twice would be a good part of its cost.
+      // A small frame, such as 20 ms of sound, is handled synchronously, so its bytes are not counted: that would be a good part of its cost.
       if (wasCounted) this.hold();
       this.context.take({ kind: 'binary', bytes: data });
       return;
@@ -89,18 +89,18 @@ export class Intake {
       this.takenBytes -= byteLength;
       this.hold();
     };
-    // The handler of the frame reports its result.
+    // Errors are ignored here: the handler of the frame reports them.
     if (work) work.then(release, release).catch(() => undefined);
     else release();
   }
 
-  /** The socket is no longer read. */
+  /** Cancels the time limit of the unfinished frame. */
   stopWaiting(): void {
     this.cancelArrival?.();
     this.cancelArrival = null;
   }
 
-  /** The socket is closed, and the bytes of an unfinished frame with it. */
+  /** The socket is closed: the bytes of its unfinished frame no longer count. */
   close(): void {
     this.stopWaiting();
     this.unfinishedBytes = 0;
@@ -139,7 +139,7 @@ export class Intake {
     }
   }
 
-  /** Counts the bytes that are held; false when they do not fit into memory. */
+  /** Reports the held bytes to the budget. When they exceed it, refuses the frame and returns false. */
   private hold(): boolean {
     try {
       this.context.held.set(this.unfinishedBytes + this.takenBytes);
@@ -175,7 +175,7 @@ class UnfinishedFrame {
   push(bytes: number): { bytes: number; isNew: boolean } {
     const isNew = this.hasEnded;
     this.bytes += bytes;
-    // Headers are not reported, so the rest is a little too large; but it cannot be larger than this piece.
+    // `ended` lacks the headers of the frames, so the difference is a little too large; but it cannot be larger than this piece.
     if (isNew) this.bytes = Math.max(0, Math.min(this.bytes - this.ended, bytes));
     this.ended = 0;
     this.hasEnded = false;
@@ -187,16 +187,16 @@ class UnfinishedFrame {
 const MAX_DROPPED = 2000;
 /** The server reports one in this many dropped frames to the client. */
 const ANSWERED = 100;
-/** Seconds of frames that may come at once. */
+/** A client may send the frames of so many seconds at once. */
 const FRAME_BURST = 2;
-/** Seconds of sound and pictures that may come at once. */
+/** A client may send the sound and pictures of so many seconds at once. */
 const MEDIA_BURST = 8;
 
 /** What a meter needs. */
 export interface FrameMeterContext {
   limits: SocketLimits;
   clock: Clock;
-  /** Answers that frames were dropped. */
+  /** Sends the client the error that frames were dropped. */
   refuse: (error: ProtocolError) => void;
   /** Ends the connection, since too many frames were dropped. */
   onFlood: () => void;
@@ -263,7 +263,7 @@ export interface SocketRequestsContext {
   limits: Limits;
   /** Asks the application whether the user has signed out; null when it cannot be asked. */
   isSignedOut: (() => Promise<boolean>) | null;
-  /** Takes one request from the limit of the user: milliseconds to wait, 0 for none. */
+  /** Counts a request against the rate limit of the user; returns the milliseconds to wait, 0 when the request is allowed. */
   allow: { message: () => number; answer: () => number };
   /** Sends a chunk to this client alone. */
   reply: (chunk: Chunk) => void;
@@ -276,7 +276,7 @@ export interface SocketRequestsContext {
 /** Carries out the requests in the text frames of one socket: parses each, and calls the session. */
 export class SocketRequests {
   private readonly context: SocketRequestsContext;
-  /** The claim for which the application is being asked. */
+  /** Settles when the application has answered whether the user of a claim is signed in; null when it is not being asked. */
   private claiming: Promise<void> | null = null;
 
   constructor(context: SocketRequestsContext) {
@@ -357,7 +357,7 @@ export class SocketRequests {
         return this.claim();
       case 'audio_control':
         media.microphone(frame.action, frame.detection);
-        // Sound may follow at once, so the application is asked beside it: a signed-out user's connection is closed.
+        // Sound may follow at once, so it does not wait for the application's answer. If the user has signed out, the connection is closed.
         return frame.action === 'start' ? isSignedOut?.() : undefined;
       case 'audio_chunk':
         media.hear(frame.pcm);

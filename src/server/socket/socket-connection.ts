@@ -30,7 +30,7 @@ export interface SocketConnectionContext {
   session: Session;
   /** The user of the connection. */
   identity: Identity;
-  /** The nodes that serve it, where clients may learn that. */
+  /** The nodes that serve the connection, for its client; empty unless the server is set to `inspect`. */
   nodes?: Pick<SessionInfo, 'nodes'>;
   /** Which chunks and sound the client already has, by its own account. */
   place: Place;
@@ -45,11 +45,11 @@ export interface SocketConnectionContext {
   held: HeldBytes;
   /** How long a frame may take to arrive. */
   arrivalMs: number;
-  /** Takes one request from the limit of the user: milliseconds to wait, 0 for none. */
+  /** Counts a request against the rate limit of the user; returns the milliseconds to wait, 0 when the request is allowed. */
   allow: { message: () => number; answer: () => number };
   /** Asks the application whether the user has signed out, and closes the connection then; null when it cannot be asked. */
   isSignedOut: (() => Promise<boolean>) | null;
-  /** Gives the files of messages their whole address. */
+  /** Returns the messages with an absolute URL for each stored file. */
   present: (messages: Message[]) => Message[];
   onEnd: (connection: SocketConnection) => void;
 }
@@ -133,7 +133,7 @@ export class SocketConnection implements Listener {
     const { feed, from, resumed, newest, reset, opening, omitted, sounds, info } = joined;
     const { epoch } = feed.log;
     const sessionId = session.key.id;
-    // Its id is the place where the connection begins, so that a connection that breaks before the first chunk can resume too.
+    // The id of the greeting is the place in the log where the connection begins: a client that loses it before the first chunk can resume too.
     writer.send(
       {
         type: 'data-session',
@@ -154,7 +154,7 @@ export class SocketConnection implements Listener {
     for (const sound of sounds) writer.play(sound);
   }
 
-  /** A piece of that many bytes came off the socket; the frames that ended in it were received. */
+  /** Counts a piece of `piece` bytes that came off the network. The adapter first calls `receive` for each frame that ended in the piece. */
   arrived(piece: number): void {
     if (this.isOpen) this.intake.arrived(piece);
   }
@@ -264,7 +264,7 @@ export interface SocketLifeContext {
   clock: Clock;
   limits: SocketLimits;
   ping: () => void;
-  /** The client does not answer, or nothing happened for too long. */
+  /** Called when the client does not answer, or when there was no activity for too long. */
   onEnd: (why: string) => void;
 }
 

@@ -19,9 +19,9 @@ export interface SocketWriterContext {
   socket: Socket;
   window: BatchTimer;
   limits: SocketLimits;
-  /** Gives the files of messages the address that this client needs. */
+  /** Returns the messages with an absolute URL for each stored file. */
   present?: (messages: Message[]) => Message[];
-  /** The client does not read; it can reconnect and resume. */
+  /** Called when the client lags too far. It can reconnect and resume. */
   onTooSlow: () => void;
 }
 
@@ -117,7 +117,7 @@ export class SocketWriter {
       return isLost ? onTooSlow() : this.departure.later();
     }
     if (log) this.write(log);
-    // Another process may own the session by now: the user must not hear this one, which was suspended longer than its lease.
+    // The lease may have ended while this process was suspended. Another process may own the session by now, so the user must not hear this one.
     if (log?.isHeld && this.sounds.length > 0) return this.departure.later();
     while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
       const sound = this.nextSound();
@@ -171,7 +171,7 @@ export class SocketWriter {
     if (this.seq > before) this.departure.left();
   }
 
-  /** Chunks of the same tick leave as one frame: a call is several chunks, and each frame costs as much as the text of a window. */
+  /** Sends the chunks of the same tick as one frame: a tool call has several chunks, and a frame costs as much as all text of a batch window. */
   private flushSoon(): void {
     if (this.isFlushing) return;
     this.isFlushing = true;

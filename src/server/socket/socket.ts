@@ -13,7 +13,7 @@ export interface Socket {
 
 /** What an adapter tells the server about a socket that it accepted. */
 export interface AcceptedSocket {
-  /** So many bytes came off the network, after the frames that ended in them were received. */
+  /** Reports how many bytes came off the network. The adapter first calls `receive` for each frame that ended in them. */
   arrived(bytes: number): void;
   /** A whole frame came. */
   receive(data: Uint8Array, isBinary: boolean): void;

@@ -18,7 +18,7 @@ import { SocketConnection } from './socket-connection.ts';
 /** A connection that was admitted and waits for its socket. */
 export interface Admission {
   accept(socket: Socket): AcceptedSocket;
-  /** The socket did not open, or is closed. */
+  /** Releases the place of the connection, because its socket did not open or is closed. */
   drop(): void;
 }
 
@@ -80,7 +80,7 @@ export class Sockets {
     return this.checked(request, (here) => here()) as Promise<Admission>;
   }
 
-  /** The same for a stream that can be forwarded: null when another node owns the session, and has the stream now. */
+  /** Like `admit`, for a stream that can be forwarded. Null when another node owns the session: the stream was forwarded to that node. */
   admitOrHandOn(request: Request, { stream, head }: WaitingStream): Promise<Admission | null> {
     const { node } = this.context;
     return this.checked(request, (here) => (node ? node.admit(request, here, stream, head) : here()));

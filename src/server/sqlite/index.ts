@@ -32,7 +32,7 @@ export async function openSqliteStore(
     db.exec('pragma busy_timeout = 5000');
     db.exec('pragma journal_mode = wal');
     // A committed transaction survives the death of the process. Only a power cut can lose the last ones, and it never corrupts one. The calls of tools need
-    // more: see `SqliteStore.#writeToDisk`.
+    // more: see `Transactions.writeToDisk`.
     db.exec('pragma synchronous = normal');
     migrate(db);
     const store = new SqliteStore(db, releaseLock, options.now ?? Date.now);

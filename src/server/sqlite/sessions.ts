@@ -96,7 +96,7 @@ export function sessionTable(db: Database) {
          (select ${key} from ${table} where session = ? limit ${piece})`,
     ),
   }));
-  // The row keeps its number, which a new session would get otherwise, and remembers in its state what it was.
+  // The row stays, so that no new session gets its number. Its `state` holds the key of the session, to continue the removal after a crash.
   const hide = db.prepare(
     "update sessions set app = '', user = '', id = n, title = null, fence = -1, state = ? where n = ?",
   );
@@ -153,7 +153,7 @@ export function sessionTable(db: Database) {
     rename(key: SessionKey, title: string | null): boolean {
       return rename.run(orNull(title, toText), ...keyText(key)) > 0;
     },
-    /** The same, and marks the session as used now. */
+    /** Like `findOwned`, and marks the session as used now. */
     touch(key: OwnedKey, at: number): number | undefined {
       return touch.first(at, ...keyText(key), key.fence)?.n ?? this.findOwned(key);
     },
@@ -167,7 +167,7 @@ export function sessionTable(db: Database) {
     hidden(): RemovedSession[] {
       return hidden.all().map(({ state }) => JSON.parse(fromText(state)) as RemovedSession);
     },
-    /** Removes some of what belongs to a session alone; false when nothing can be left. */
+    /** Removes one batch of rows from each table that belongs to a session; false when no row is left. */
     removePiece(session: number): boolean {
       let isMore = false;
       for (const { piece, remove } of pieces) if (remove.run(session, session) === piece) isMore = true;

@@ -389,8 +389,8 @@ export class Transactions {
   }
 
   /**
-   * A tool may act on the world right after such a write: were it lost in a power cut, the tool could act twice. So the commit, and every commit before it,
-   * is on the disk before this returns.
+   * Runs a transaction that a power cut cannot undo: this commit, and every commit before it, is on the disk before the method returns. For writes after
+   * which a tool runs: if such a write were lost, the tool could run twice.
    */
   writeToDisk<T>(work: (tables: Tables) => T): T {
     return this.read((tables) => {
@@ -407,7 +407,7 @@ export class Transactions {
   close(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
-    // Statements that the garbage collector has not reached keep the driver's connection half open, so the log file would remain.
+    // Statements that the garbage collector has not reached keep the driver's connection half open, so the WAL file would remain.
     this.#db.exec('pragma wal_checkpoint(truncate)');
     this.#db.close();
     return true;

@@ -54,9 +54,9 @@ export interface AgentLoop {
   stored(session: Session, event: Event): void;
 }
 
-/** What a session was returned with. */
+/** What the service remembers of a session that it returned. */
 interface Given {
-  /** The state as the store had it, from which its changes are made. */
+  /** The stored state that the session was returned with. A later change of the same keys by another writer is a conflict. */
   seen: StateRecord;
   /** The fence of the owner that got it, so that a run of an earlier owner writes nothing under a later one. */
   fence: number;
@@ -188,7 +188,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     if (event.customMetadata?.duologue === 'resume') {
-      // Its text, if any, is for this run alone.
+      // The event is not stored: its text, if any, is for this run alone.
       if (event.content?.parts?.some((part) => part.text)) this.#listOf(session.events).put(event);
       return event;
     }
@@ -233,8 +233,8 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     if (seen) applyDelta(seen, asStored(event.actions?.stateDelta ?? {}));
     this.#listOf(session.events).put(kept);
     session.lastUpdateTime = event.timestamp;
-    // ADK knows which of two writes to a key is the later one; of the session only its state is given, since ADK would
-    // search all events for the id.
+    // ADK's own method applies the state delta to the session's state. It gets no events, since it would search all of them for
+    // the id.
     await super.appendEvent({ session: { ...session, events: [] }, event });
   }
 
@@ -243,7 +243,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     return this.#ready.create(key);
   }
 
-  /** From now on writes to the session carry this owner's fence. The session is read again, since another owner may have written; one that `isEmpty` is not. */
+  /** From now on writes to the session carry this owner's fence. The session is read again, since another owner may have written to it, unless it is new (`isEmpty`). */
   own(key: OwnedKey, { isEmpty = false } = {}): void {
     if (isEmpty) this.#ready.handOn(key);
     else this.forget(key);

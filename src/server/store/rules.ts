@@ -156,8 +156,8 @@ export async function untilStored<T>(write: () => Promise<T>, persistence: Persi
 const ESCAPED = '\u001b';
 
 /**
- * A string as a database can store it. Text there ends at a NUL, or takes none, and has no lone surrogates, so two different ids could become one. Such
- * strings are written as JSON after a mark. Different strings stay different.
+ * A string as a database can store it. Its text ends at a NUL or must not contain one, and cannot hold lone surrogates, so two different ids could become one.
+ * Such strings are written as JSON after a mark. Different strings stay different.
  */
 export function toText(value: string): string {
   const safe = !value.startsWith(ESCAPED) && !value.includes('\0') && !/\p{Surrogate}/u.test(value);

@@ -83,7 +83,7 @@ export class AgentRun {
     return this.run.is === 'open' && this.run.driver === 'live' ? this.run.n : null;
   }
 
-  /** Whether there is a live run, open or not. */
+  /** Whether there is a run with the live driver (BIDI): opening, open or closing. */
   get isLive(): boolean {
     return this.run.is !== 'none' && this.run.driver === 'live';
   }

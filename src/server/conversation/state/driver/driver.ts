@@ -204,7 +204,7 @@ export class Driver {
     this.conclude(draft, isStopped);
   }
 
-  /** Every call gets a response, in the history and on the screen, but those that wait. */
+  /** Completes the history of a message: stores an error for each call that has no response, except for calls that wait. */
   private conclude(draft: Draft, isStopped: boolean): void {
     const { id: messageId, failure } = draft;
     this.messages.closeBlocksOf(draft);
@@ -222,7 +222,7 @@ export class Driver {
     this.complete(draft, missed);
   }
 
-  /** The history could not be completed: on the screen no call stays open. */
+  /** The history could not be completed: the message fails, and each call that clients still see as open gets an error. */
   notConcluded(messageId: string): void {
     const draft = this.takeConcluded(messageId);
     if (!draft) return;
