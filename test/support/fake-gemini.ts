@@ -46,14 +46,14 @@ export class FakeGemini {
   onLive: OnLive = (message, connection) => {
     if ('setup' in message) connection.send({ setupComplete: {} });
   };
-  /** What it does as soon as a socket is open, before it was asked anything. */
+  /** Called as soon as a socket is open, before the client has sent anything. */
   onConnect: (connection: FakeLive) => void = () => undefined;
   /** Refuses the upgrade with this status instead of opening a socket. */
   refuse: number | undefined;
   private readonly server = createServer();
-  /** Called when a client asks for a sign of life. */
+  /** Called when a client sends a ping. */
   onPing: () => void = () => undefined;
-  /** Whether it gives none. */
+  /** Whether the fake leaves pings unanswered. */
   set isDeaf(isDeaf: boolean) {
     this.sockets.options.autoPong = !isDeaf;
   }

@@ -1,12 +1,12 @@
 import type { Timer } from '../../src/models/retry-policy.ts';
 
-/** How often it is looked at what came meanwhile, and the most that counts as waited between two looks. */
+/** The time between two checks of the clock, and the most time that counts as passed between two checks. */
 const LOOK_MS = 5;
 const STEP_MS = 10;
 
 /**
- * Time that passes so many times faster than it does. Where a process gets nothing of a busy machine for a while, whoever waits goes on
- * waiting: what came in that while is read before anybody is too late.
+ * A timer that runs `factor` times faster than real time. While a busy machine does not run this process, timeouts hardly advance: input that arrived
+ * meanwhile is read before they end.
  */
 export function fastTimer(factor: number): Timer {
   return {

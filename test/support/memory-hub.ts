@@ -2,30 +2,30 @@ import type { Added, Addition, Hub, LogWindow, Spending } from '../../src/server
 import { nameOf } from '../../src/server/store/rules.ts';
 import { type OwnedKey, type SessionKey, StaleFence } from '../../src/server/store/store.ts';
 
-/** What the hubs of a group share: it can be lost, and be away. */
+/** The data that the hubs of a group share. A test can lose it, and make it unavailable. */
 export class SharedMemory {
   readonly logs = new Map<string, { epoch: string; fence: number; windows: LogWindow[] }>();
   readonly buckets = new Map<string, number>();
   readonly connections = new Map<string, Map<object, number>>();
   readonly hubs = new Set<MemoryHub>();
   isAway = false;
-  /** Answers are lost, though what was asked for is done. */
+  /** Whether `append` is carried out but rejects, as when its reply is lost. */
   losesAnswers = false;
 
   lose(key: SessionKey): void {
     this.logs.delete(nameOf(key));
   }
 
-  /** It is there again, with what it had or without. */
+  /** Makes the hub available again. Its data is the same, unless the test has removed it. */
   back(): void {
     this.isAway = false;
     for (const hub of this.hubs) hub.back();
   }
 }
 
-/** A hub of nodes in one process: what the contract means in the fewest words. */
+/** A hub in memory, for nodes in one process: the shortest implementation of the contract. */
 export class MemoryHub implements Hub {
-  /** How often it was asked to keep something. */
+  /** How often `append` was called. */
   calls = 0;
   readonly #shared: SharedMemory;
   readonly #onBack = new Set<() => void>();

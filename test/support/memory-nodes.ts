@@ -5,7 +5,7 @@ import type { ManualClock } from './clock.ts';
 
 /** The store as one node reaches it. */
 export interface NodeStore extends SharedStore {
-  /** From now on calls of this node wait until `mend`; those under way are done, and their answers wait. */
+  /** From now on calls of this node wait until `mend`. Calls in progress are carried out, but their results wait too. */
   cut(): void;
   mend(): void;
   /** From now on calls of these methods reject with what `fail` returns, unless it returns null. */

@@ -1,4 +1,4 @@
-/** Sound in which nobody speaks, at 16 kHz, the same every time. */
+/** Sound without speech, at 16 kHz, the same every time. */
 
 const RATE = 16_000;
 
@@ -58,7 +58,7 @@ export function clicks(seconds: number, peak: number): Int16Array {
   });
 }
 
-/** Somebody types, ten keys a second: each goes down with a knock, and comes up with a softer one. */
+/** The sound of typing, ten keys a second: each goes down with a knock, and comes up with a softer one. */
 export function typing(seconds: number, peak: number): Int16Array {
   const roll = dice(7);
   const found = samples(seconds);

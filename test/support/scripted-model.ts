@@ -111,7 +111,7 @@ export function streamed(...pieces: string[]): LlmResponse[] {
   return [...pieces.map((piece) => partial(piece)), text(pieces.join(''))];
 }
 
-/** Says something, then nothing any more; tells when it was told to stop. */
+/** A turn that yields these responses and then hangs. `stopped` returns whether it was aborted. */
 export function hanging(...first: LlmResponse[]): { turn: ScriptedFunction; stopped: () => boolean } {
   let isStopped = false;
   return {

@@ -14,8 +14,8 @@ async function openEcho(): Promise<Socket> {
 let echo: Promise<Socket> | undefined;
 
 /**
- * Resolves when a word has gone round: what was sent over other connections before has arrived by then, however busy the machine is. For
- * tests whose time is fake and whose network is real: no more of the former may pass than the latter can follow.
+ * Sends a byte over a loopback connection and resolves when it has come back. Data that was sent before over other connections has arrived by then, however
+ * busy the machine is. For tests with fake time and a real network: they await this before they advance the time.
  */
 export async function roundTrip(): Promise<void> {
   echo ??= openEcho();
@@ -24,7 +24,7 @@ export async function roundTrip(): Promise<void> {
   await once(socket, 'data');
 }
 
-/** Lets everything happen that is under way in this process and on its sockets: words, what they lead to, and the answers to that. */
+/** Lets the pending work of this process and its sockets finish: frames that were sent, their effects, and the replies to them. */
 export async function settled(): Promise<void> {
   for (let round = 0; round < 3; round++) {
     await roundTrip();

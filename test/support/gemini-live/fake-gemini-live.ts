@@ -19,9 +19,9 @@ export interface FakeLiveOptions {
   /** Vertex: other names, other address, no ids of calls. */
   isVertex?: boolean;
   timer?: Timer;
-  /** How long a socket lives; it is told a minute before. */
+  /** How long a socket lives; a minute before its end the fake sends `goAway`. */
   limitMs?: number | null;
-  /** How it sounds. Without a voice its speech is silence, and takes no time. */
+  /** The voice of the model. Without one its speech is silence, and takes no time. */
   voice?: FakeVoice;
 }
 
@@ -39,15 +39,15 @@ export class FakeGeminiLive {
   /** What goes wrong with the next sockets, and with the next answers. */
   readonly setupFaults: (SetupFault | undefined)[] = [];
   readonly turnFaults: (TurnFault | undefined)[] = [];
-  /** What is said in the next sounds that are speech: nobody here understands recordings. */
+  /** The texts of the next utterances of the user: the fake does not recognise speech. */
   readonly utterances: string[] = [];
   /** Whether results of calls get lost on their way. */
   losesResponses = false;
-  /** How it ends each socket as soon as its session has begun; null lets it live. */
+  /** How the fake closes each socket as soon as its session has begun; null when it does not. */
   leavesAtOnce: { close: number; reason: string } | null = null;
-  /** Whether a session that is taken up again makes the calls again that it has no results of. */
+  /** Whether a resumed session repeats the calls that have no results. */
   callsAgain = false;
-  /** Why messages were not taken. */
+  /** Why the fake refused messages. */
   readonly refused: string[] = [];
   /** Everything that was sent to it, socket by socket. */
   readonly received: Record<string, unknown>[][] = [];
@@ -92,7 +92,7 @@ export class FakeGeminiLive {
     return new FakeGeminiLive(await FakeProvider.start(gemini), options);
   }
 
-  /** What leads a server here. */
+  /** The environment variables that make a server use this fake. */
   get environment(): Record<string, string> {
     const { model, isVertex } = this.options;
     if (!isVertex) return { ...this.http.environment, DUOLOGUE_MODEL: `gemini-3.8-flash,${model}` };
@@ -125,7 +125,7 @@ export class FakeGeminiLive {
     session.send?.({ goAway: { timeLeft: `${seconds}s` } });
   }
 
-  /** Breaks the socket of a session while nobody speaks. */
+  /** Breaks the socket of a session while neither user nor model speaks. */
   lose(fault: TurnFault, session = this.session): void {
     this.breakSocket(session, fault);
   }
@@ -255,7 +255,7 @@ export class FakeGeminiLive {
     return words;
   }
 
-  /** A socket lives for so long, and is told a minute before its end. */
+  /** Closes the socket after `limitMs`; a minute before that it sends `goAway`. */
   private limit(socket: WebSocket, session: LiveSession): void {
     const { options, timer } = this;
     const { limitMs } = options;

@@ -9,11 +9,11 @@ import { FakeEars, type FakeVoice, soundOf } from './voice.ts';
 
 type Json = Record<string, unknown>;
 
-/** What goes wrong in the middle of the next thing that the model says. */
+/** The fault that occurs in the middle of the model's next output. */
 export type TurnFault =
   | { close: number; reason?: string }
   | { goAway: number }
-  /** It sends these, and goes on. */
+  /** The fake sends these messages, and the model continues. */
   | { tells: Json[] }
   | 'cut'
   | 'half a frame'
@@ -28,12 +28,12 @@ export interface SessionContext {
   quirks: Quirks;
   think: (asked: Asked) => Promise<Answer>;
   nextFault: () => TurnFault | undefined;
-  /** Does what breaks the socket. */
+  /** Breaks the socket with a fault. */
   breakSocket: (session: LiveSession, fault: TurnFault) => void;
   newCallId: () => string;
-  /** How it sounds, when it is to be heard; otherwise it is silent and takes no time. */
+  /** The voice of the model; without one its speech is silence, and takes no time. */
   voice: FakeVoice | undefined;
-  /** What the sound that was heard means. */
+  /** Returns the text of the speech that the session received. */
   understand: () => string | undefined;
   wait: (ms: number) => Promise<void>;
 }
@@ -53,7 +53,7 @@ export class LiveSession {
   send: ((message: Json) => void) | null = null;
   /** Calls that the model made and that are not answered. */
   readonly pending = new Map<string, Pending>();
-  /** How often the model was made to think. */
+  /** How often the model generated an answer. */
   generated = 0;
   private readonly context: SessionContext;
   private readonly conversation = new LiveConversation();
@@ -63,12 +63,12 @@ export class LiveSession {
   private readonly answered = new Set<string>();
   private speech = '';
   private readonly ears = new FakeEars();
-  /** Whether somebody spoke and paused who says themselves when they have ended. */
+  /** Whether the user paused while the client signals the end of speech. */
   private hasPaused = false;
-  /** What the camera showed last. */
+  /** The last picture of the camera. */
   private shown: Blob | null = null;
   private speaking: { isOver: boolean } | null = null;
-  /** What was not said yet when the socket was lost. */
+  /** The rest of the answer that was not sent when the socket was lost. */
   private rest = '';
   private takesHistory: boolean;
   private batch = 0;
@@ -84,7 +84,7 @@ export class LiveSession {
     return this.speaking !== null;
   }
 
-  /** A new socket takes up the session. */
+  /** A new socket resumes the session. */
   resume(setup: Setup): void {
     this.setup = setup;
     this.takesHistory = false;
@@ -95,7 +95,7 @@ export class LiveSession {
     }
   }
 
-  /** The socket is gone: what was being said is kept. */
+  /** The socket is lost: the model stops speaking. */
   lose(): void {
     this.send = null;
     if (this.speaking) this.speaking.isOver = true;
@@ -189,7 +189,7 @@ export class LiveSession {
     }
   }
 
-  /** Whoever begins to speak interrupts; whoever pauses has ended, unless they say themselves when they do. */
+  /** When the service detects activity, speech interrupts the model and a pause ends the user's speech. Otherwise the client signals the end. */
   private listen(pcm: Buffer): void {
     const change = this.ears.push(pcm);
     if (change === null) return;
@@ -238,7 +238,7 @@ export class LiveSession {
     void this.generate();
   }
 
-  /** New input makes 3.8 forget the calls that hold up the conversation, without a word. */
+  /** After new input, Gemini 3.8 silently forgets the calls that block the conversation. */
   private dropBlocking(): void {
     if (this.context.family.behavior !== 'explicit') return;
     for (const [id, { isBlocking }] of this.pending) {
@@ -300,7 +300,7 @@ export class LiveSession {
     }
     if (words.length === 0 && fault && this.fail(fault)) return;
     if (text) this.tell({ serverContent: { generationComplete: true } });
-    // Its turn is over when what it said has been heard.
+    // The turn ends when its sound has been played.
     if (voice) await wait(words.length * voice.pieceMs * (1 - 1 / voice.haste));
     if (speaking.isOver) return this.remember(said, '');
     this.end(said, calls);
@@ -349,7 +349,7 @@ export class LiveSession {
       const functionCalls = isVertex ? made.map(({ id: _, ...call }) => call) : made;
       this.tell({ toolCall: { functionCalls } });
     }
-    // Vertex has another name for what the model says.
+    // Vertex has another name for the token count of the output.
     const output = isVertex ? 'candidates' : 'response';
     const usageMetadata = {
       promptTokenCount: 20,

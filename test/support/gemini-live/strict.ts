@@ -15,25 +15,25 @@ export class Hangs extends Error {}
 
 type Json = Record<string, unknown>;
 
-/** What nobody has measured, or what differs from day to day: everything must work either way. */
+/** Behaviour of the service that was not measured, or that changes from day to day: the tests must pass with every value. */
 export interface Quirks {
-  /** What becomes of a setup with a field that the family has lost. */
+  /** How the service treats a setup with a field that this family of models no longer has. */
   removedFields: 'refused' | 'hang';
-  /** What becomes of a response to a call that nobody made. */
+  /** How the service treats a response to a call that the model did not make. */
   unknownIds: 'ignored' | 'refused';
-  /** What a session does with the answer that a lost socket cut off. */
+  /** What a resumed session does with an answer that the loss of the socket cut off. */
   afterResume: 'goes on' | 'is silent';
-  /** When results are spoken of: when all of one turn are there, or each. */
+  /** When the model speaks of tool results: when it has all of a turn, or after each. */
   speaksOfResults: 'together' | 'one by one';
-  /** Whether handles are given out. */
+  /** How often the service sends a resumption handle. */
   handles: 'once' | 'again and again' | 'never';
   /** Whether the words of speech come before its end, after it together with the last of its sound, or not at all. */
   transcripts: 'in time' | 'late' | 'missing' | 'repeated';
-  /** Where token counts are told. */
+  /** Which message has the token counts. */
   usage: 'with the end' | 'alone' | 'late' | 'missing';
-  /** Whether thoughts are told. */
+  /** Whether the service sends thoughts. */
   thinksAloud: boolean;
-  /** What becomes of a setup that leaves it to the client to say when the person speaks. */
+  /** How the service treats a setup in which the client signals when the user speaks. */
   activitySignals: 'taken' | 'refused';
 }
 
@@ -73,14 +73,14 @@ const GENERATION = [
   'thinkingConfig',
 ];
 
-/** Why a setup is refused that leaves it to the client to say when the person speaks. */
+/** The error for a setup in which the client signals when the user speaks. */
 export const NO_SIGNALS = `Unknown name "disabled" at 'setup.realtime_input_config.automatic_activity_detection': Cannot find field.`;
 
 /** What a session was set up with. */
 export interface Setup {
   model: string;
   handle: string | undefined;
-  /** Whether calls of each tool hold up the conversation. */
+  /** Whether the calls of each tool block the conversation, by name. */
   isBlocking: Map<string, boolean>;
   system: string;
   detectsActivity: boolean;

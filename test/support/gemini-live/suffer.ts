@@ -2,9 +2,9 @@ import { chunkIn, converse } from '../../../scripts/fixtures/conversation.ts';
 import type { FakeGeminiLive, SetupFault } from './fake-gemini-live.ts';
 import type { TurnFault } from './session.ts';
 
-/** What came of a conversation in which something went wrong with the live model. */
+/** The result of a conversation in which the live model had a fault. */
 export interface Suffered {
-  /** The error that the person was told, or null when the answer came all the same. */
+  /** The error that the client got; null when it got the answer all the same. */
   told: string | null;
   /** How often the tool ran. */
   ran: number;

@@ -55,7 +55,7 @@ export class FakeEars {
     return this.isSpeech && this.quietMs >= PAUSE_MS && this.end() ? 'ended' : null;
   }
 
-  /** Whoever speaks has ended; whether anybody did. */
+  /** Ends the speech. Returns whether there was any. */
   end(): boolean {
     const { isSpeech } = this;
     this.isSpeech = false;

@@ -35,10 +35,10 @@ export type Fault =
   | Trouble
   /** A page of a proxy instead of an answer. */
   | 'page'
-  /** The connection is lost: before anything was said, or in the middle. */
+  /** The connection is lost: before the first byte of the answer, or in the middle. */
   | 'reset'
   | 'reset in the middle'
-  /** Nothing comes any more: from the beginning, or from the middle on. */
+  /** The provider sends nothing more: from the beginning, or from the middle on. */
   | 'silence'
   | 'silence in the middle'
   /** The stream ends without its end. */
@@ -61,13 +61,13 @@ export class FakeProvider {
   readonly dialect: Dialect;
   /** What goes wrong with the next requests, one after the other. */
   readonly faults: Fault[] = [];
-  /** What was asked and taken. */
+  /** The requests that the provider accepted. */
   readonly asked: Asked[] = [];
-  /** Why requests were not taken. */
+  /** Why the provider refused requests. */
   readonly refused: string[] = [];
-  /** Says something else than the rules would. */
+  /** Returns an answer in place of the one that the rules give. */
   answer: ((asked: Asked) => Omit<Answer, 'calls'> & { calls?: Answer['calls'] }) | undefined;
-  /** What its answers wait for. */
+  /** Answers wait for this promise. */
   before: Promise<unknown> = Promise.resolve();
   url = '';
   private readonly rules = new EmbeddedModel({ paceMs: 0, rules, decodeImage: createImageDecoder() });
@@ -92,7 +92,7 @@ export class FakeProvider {
     return fake;
   }
 
-  /** What leads a server here. */
+  /** The environment variables that make a server use this provider. */
   get environment(): Record<string, string> {
     return this.dialect.environment(this.url, this.key);
   }
@@ -153,7 +153,7 @@ export class FakeProvider {
     }
   }
 
-  /** What the rules say to a conversation. */
+  /** The answer of the rules to a conversation. */
   async think({ contents, tools, ...rest }: Asked): Promise<Answer> {
     if (this.answer) return { calls: [], ...this.answer({ contents, tools, ...rest }) };
     const declarations = tools.map((name) => ({ name }));

@@ -6,11 +6,11 @@ import { fourTools } from '../demo-tools.ts';
 import type { FakeProvider, Fault } from './fake-provider.ts';
 import { type Provided, provide } from './play.ts';
 
-/** What came of a conversation in which something went wrong. */
+/** The result of a conversation in which the provider had a fault. */
 export interface Faulty {
-  /** The error that the person was told, or null when the answer came all the same. */
+  /** The error that the client got; null when it got the answer all the same. */
   told: string | null;
-  /** Why the person was told to wait. */
+  /** The reasons for waiting that the client got. */
   waits: unknown[];
   /** How often the tool ran. */
   ran: number;
@@ -30,7 +30,7 @@ export async function provideTool(
   const ran: string[] = [];
   const { model } = await chooseModel(fake.environment);
   const agent = new LlmAgent({ name: 'assistant', model, tools: [fourTools(ran).weather] });
-  // Nobody waits for a provider that is on this machine.
+  // The fake runs on this machine, so a retry need not wait.
   const provided = await provide(fake, { retryPolicy: { maxWaitMs: 1 }, ...options, agent });
   return { ...provided, ran };
 }
