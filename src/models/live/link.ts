@@ -85,7 +85,10 @@ export class LiveLink {
   private state: State = { is: 'idle' };
   private n = 0;
   private handle: string | null = null;
-  /** Whether a session was open on this connection. Only that session has the messages since then, so a new session cannot replace it. */
+  /**
+   * Whether a session was open on this connection. From then on a lost socket is replaced only by resuming that session with its handle: a new
+   * session would lack the input since it opened.
+   */
   private wasOpen = false;
   private isBusy = false;
   private tries = 0;
