@@ -11,7 +11,13 @@ interface ToolPart {
   errorText?: string;
   preliminary?: true;
   toolMetadata?: unknown;
-  approval?: { id: string; descriptor?: unknown; approved?: boolean; reason?: string };
+  approval?: {
+    id: string;
+    descriptor?: unknown;
+    requestReason?: string;
+    approved?: boolean;
+    reason?: string;
+  };
 }
 
 type ToolInput = Extract<Chunk, { type: 'tool-input-start' | 'tool-input-available' }>;
@@ -74,6 +80,7 @@ export class MessageFold {
           approval: {
             id: chunk.approvalId,
             ...(chunk.approvalDescriptor == null ? {} : { descriptor: chunk.approvalDescriptor }),
+            ...(chunk.reason === undefined ? {} : { requestReason: chunk.reason }),
           },
         });
       case 'tool-output-available':

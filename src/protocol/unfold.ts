@@ -3,7 +3,7 @@ import { hasOutcome, toolNameOf } from './tool-call.ts';
 import type { ApprovalResponse } from './wire/chat-frames.ts';
 
 type ToolPart = Extract<MessagePart, { toolCallId: string }>;
-type Approval = { id: string; descriptor?: unknown };
+type Approval = { id: string; descriptor?: unknown; requestReason?: string };
 
 /**
  * The chunks of a stored message, from which a client builds the same message. With `from`, the chunks of the parts from that
@@ -52,9 +52,10 @@ function decisionOn(part: ToolPart): (Chunk | ApprovalResponse)[] {
   ];
 }
 
-function requestOf({ toolCallId }: ToolPart, { id: approvalId, descriptor }: Approval): Chunk {
+function requestOf({ toolCallId }: ToolPart, { id: approvalId, descriptor, requestReason }: Approval): Chunk {
   const described = descriptor === undefined ? {} : { approvalDescriptor: descriptor };
-  return { type: 'tool-approval-request', toolCallId, approvalId, ...described };
+  const reason = requestReason === undefined ? {} : { reason: requestReason };
+  return { type: 'tool-approval-request', toolCallId, approvalId, ...reason, ...described };
 }
 
 function contentChunks(part: MessagePart, index: number): Chunk[] {

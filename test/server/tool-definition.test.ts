@@ -42,6 +42,16 @@ describe('the approval message in the definition of a tool', () => {
     expect(pendingApprovals(messages).map(({ message }) => message)).toEqual(['Pay 30 EUR?', 'Pay 40 EUR?']);
   });
 
+  it('[T32b] is the reason of the request too, which ai 7 keeps as requestReason, also in the stored message', async () => {
+    const made = harness([[calls(PAY)]], [pay(question)]);
+    const { chunks } = await made.post(say('go'));
+    const reason = 'Pay 30 EUR?';
+    expect(chunks.filter(({ type }) => type === 'tool-approval-request')).toMatchObject([{ reason }]);
+    const { messages } = await (await made.get('/sessions/chat-1')).json();
+    const shown = { approval: { requestReason: reason, descriptor: { message: reason } } };
+    expect(messages.at(-1).parts).toMatchObject([shown]);
+  });
+
   it('[T32] is cut at 2,000 characters', async () => {
     const { chunks } = await harness([[calls(PAY)]], [pay(() => 'x'.repeat(3000))]).post(say('go'));
     expect(messagesIn(chunks)).toEqual(['x'.repeat(2000)]);

@@ -64,6 +64,7 @@ export const CHUNKS = {
     fields: z.object({
       toolCallId: id,
       approvalId: id,
+      reason: z.string().optional().describe('the `message` below, where `ai` 7 expects it'),
       approvalDescriptor: z
         .object({
           expiresAt: milliseconds.optional().describe('absent: no time limit'),

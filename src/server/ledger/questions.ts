@@ -78,6 +78,7 @@ export function approvalRequest(
     type: 'tool-approval-request',
     approvalId: approvalId ?? '',
     toolCallId: id,
+    ...(message === undefined ? {} : { reason: message }),
     ...(Object.keys(descriptor).length === 0 ? {} : { approvalDescriptor: descriptor }),
   };
 }
