@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Chat as VueChat } from '@ai-sdk/vue';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Message } from '../../src/protocol/index.ts';
 import { serve } from '../../src/server/adapters/node.ts';
@@ -17,8 +18,19 @@ import {
   toolsOf,
 } from './support/client-scenarios.ts';
 
-/** The clients of the table: how `useChat` is set up, and the way to the server. */
-const CLIENTS: { name: string; way: WayName; isFor: (version: string, sdk: Sdk) => boolean }[] = [
+/** A client of the table: the way to the server, and the chat of its framework. */
+interface Client {
+  name: string;
+  way: WayName;
+  isFor: (version: string, sdk: Sdk) => boolean;
+  /** Makes the chat; without it, one of the SDK without a framework. */
+  makeChat?: typeof chatOf;
+}
+
+const vueChat: typeof chatOf = (_sdk, init) => new VueChat<Message>({ id: 'chat-1', ...init });
+
+/** The clients of the table. */
+const CLIENTS: Client[] = [
   {
     name: '`DefaultChatTransport` of `ai` 6',
     way: 'SSE, stock',
@@ -41,17 +53,23 @@ const CLIENTS: { name: string; way: WayName; isFor: (version: string, sdk: Sdk) 
       { name: `\`DuologueTransport\` with \`ai\` ${major}`, way: 'WebSocket' as const, isFor },
     ];
   }),
+  ...(['SSE, stock', 'WebSocket'] as const).map((way) => ({
+    name: `\`Chat\` of \`@ai-sdk/vue\` 4 with \`${way === 'WebSocket' ? 'DuologueTransport' : 'DefaultChatTransport'}\``,
+    way,
+    isFor: (version: string) => version.startsWith('7'),
+    makeChat: vueChat,
+  })),
 ];
 
 /** The clients that this leg of the tests has, with their SDK. */
-const here = CLIENTS.flatMap(({ name, way, isFor }) => {
+const here = CLIENTS.flatMap(({ name, way, isFor, makeChat = chatOf }) => {
   const sdk = newestSdks.find(([version, one]) => isFor(version, one))?.[1];
-  return sdk ? [{ name, way, sdk }] : [];
+  return sdk ? [{ name, way, sdk, makeChat }] : [];
 });
 
 /** Plays one cell; what the page shows in the end, and its status. */
 async function cellOf(client: (typeof here)[number], scenario: ClientScenario): Promise<unknown> {
-  const { sdk, way: wayName } = client;
+  const { sdk, way: wayName, makeChat } = client;
   const go = latch();
   onTestFinished(go.open);
   const { duologue } = harness(scenario.turns(go.opened), toolsOf(), { rateLimit: false });
@@ -72,7 +90,7 @@ async function cellOf(client: (typeof here)[number], scenario: ClientScenario): 
     closing.push(() => way.close());
     const { lastAssistantMessageIsCompleteWithApprovalResponses: approvals } = sdk;
     const { lastAssistantMessageIsCompleteWithToolCalls: outputs } = sdk;
-    const chat: TestChat = chatOf(sdk, {
+    const chat: TestChat = makeChat(sdk, {
       messages,
       transport: way.transport,
       sendAutomaticallyWhen: way.hasExecutors
