@@ -1,5 +1,5 @@
 /**
- * All benchmarks, each against its floors and its peers, in one report.
+ * All benchmarks, each against its lower bounds and comparable libraries, in one report.
  *
  *   npm run bench [-- streams engine store parse browser page voice hearing attack sound nodes] [-- --against <commit>]
  *   npm run bench:quick
@@ -50,7 +50,7 @@ const usual = Object.keys(PARTS).filter((name) => !BY_NAME.includes(name));
 const wanted = positionals.length > 0 ? positionals : options.quick ? ['streams'] : usual;
 
 if (!options.quick && !existsSync(join(here, 'node_modules'))) {
-  console.log('installing what is compared with ...');
+  console.log('installing the compared libraries ...');
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: here, stdio: 'inherit' });
   if (status !== 0) process.exit(1);
 }
@@ -94,7 +94,7 @@ function runPart(name: string): void {
   if (found) parts[name] = { ...found, seconds: Math.round((performance.now() - began) / 1000) };
 }
 
-/** The options of this run that `streams` understands, as it reads them. */
+/** The options of this run that are passed on to `streams`. */
 function ownOptions(): string[] {
   const { quick, ...others } = options;
   const named = Object.entries(others).flatMap(([name, value]) =>

@@ -1,5 +1,5 @@
 /**
- * What one user can do to all others: each attack on a new server, while someone else asks `/health`.
+ * How much one attacking user slows down the others: each attack runs against a new server while another client requests `/health`.
  *
  *   npm run bench -- attack
  */
@@ -20,7 +20,7 @@ const SECONDS = isQuick ? 2 : 4;
 const MB = 1024 * 1024;
 
 interface Target {
-  /** Answers that the attacker got. */
+  /** Responses that the attacker received. */
   answers: number;
   url: string;
   port: number;
@@ -214,7 +214,7 @@ async function flood(target: Target, one: Buffer): Promise<void> {
   socket.destroy();
 }
 
-/** Sends a head and so many bytes of what it announces, and then nothing until the time is over. */
+/** Sends a request head and only `bytes` bytes of the announced body, then keeps the socket open until the attack is over. */
 async function hold(target: Target, head: string, header: Uint8Array, bytes: number): Promise<void> {
   const socket = dial(target);
   socket.resume();
@@ -229,7 +229,7 @@ async function hold(target: Target, head: string, header: Uint8Array, bytes: num
   socket.destroy();
 }
 
-/** Waits until a socket takes more, but not for ever for one that is not read. */
+/** Waits until the socket's send buffer drains, at most 200 ms, because the server may have stopped reading. */
 async function drained(socket: Socket): Promise<void> {
   const waiting = new AbortController();
   const { signal } = waiting;
@@ -238,7 +238,7 @@ async function drained(socket: Socket): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Asks again and again, so many at a time. */
+/** Repeats a request until the attack is over, with `width` requests in flight. */
 async function repeat(target: Target, width: number, one: () => Promise<unknown>): Promise<void> {
   const lane = async () => {
     while (!target.isOver()) await one().catch(() => pause(20));

@@ -1,4 +1,4 @@
-/** A server under attack on the data folder that it is given, in a process of its own: it tells its address, and on request how its event loop and its memory did. */
+/** The attacked server, in its own process, on a given data folder. It reports its address, and on request its event loop delay and memory. */
 import { rmSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { BaseLlm, LlmAgent, type LlmResponse } from '@google/adk';

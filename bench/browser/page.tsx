@@ -10,7 +10,7 @@ import { LanguageProvider } from '../../demo/web/src/i18n/language.tsx';
 import { Blocks } from '../../demo/web/src/markdown/block.tsx';
 import Growing from '../../demo/web/src/markdown/markdown.tsx';
 
-/** What the driver calls: says something, and gives the messages when the answer is whole. */
+/** The driver calls this function: it sends a user message and resolves with all messages when the answer is complete. */
 export interface Bench {
   say(text: string): Promise<unknown[]>;
   renders: number;
@@ -27,7 +27,7 @@ type Chat = Pick<UseChatHelpers<Message>, 'messages' | 'status' | 'sendMessage'>
 const query = new URLSearchParams(location.search);
 const isWhole = query.get('renderer') === 'whole';
 
-/** Lexes the whole text with every drawing, as renderers of Markdown do. */
+/** Lexes the whole text on every render, as Markdown renderers do. */
 function Whole({ text, isGrowing }: { text: string; isGrowing: boolean }) {
   return <Blocks tokens={marked.lexer(text)} isGrowing={isGrowing} />;
 }
@@ -58,7 +58,7 @@ function View({ chat: { messages, status, sendMessage } }: { chat: Chat }) {
 
 const Markdown = isWhole ? Whole : Growing;
 
-/** Drawn again only when the message changes. */
+/** Renders again only when the message changes. */
 const Answer = memo(function Answer({ message }: { message: Message }) {
   return message.parts.map((part, index) =>
     part.type === 'text' ? (

@@ -34,7 +34,7 @@ async function cpuOf(session: CDPSession): Promise<number> {
   return (metrics.find(({ name }) => name === 'ProcessTime')?.value ?? Number.NaN) * 1000;
 }
 
-/** A page that never gets its answer ends the run in words. */
+/** Fails with a clear error when a page does not get its complete answer in time. */
 async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   const limit = new AbortController();
   const late = sleep(ms, undefined, { signal: limit.signal }).then(() => {
@@ -57,7 +57,7 @@ async function measure(
   await page.waitForFunction(() => window.bench !== undefined);
   const session = await context.newCDPSession(page);
   await session.send('Performance.enable');
-  // What runs for the first time is compiled first.
+  // A warm-up, because V8 compiles code on its first runs.
   for (let time = 0; time < 2; time++)
     await within(
       30_000,

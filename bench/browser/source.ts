@@ -4,12 +4,12 @@ import { createDuologue } from 'duologue/server';
 import { type Served, serve } from 'duologue/server/node';
 import { webApp } from '../../demo/server/web.ts';
 
-/** How often the model says something: all that is due by then. */
+/** The interval at which the model emits all deltas that are due. */
 const TICK_MS = 12;
 const WORDS =
   'the agent asks before it acts and says what it did in plain words so that people can follow it'.split(' ');
 
-/** Markdown of so many words, one a piece: headings, paragraphs, emphasis, lists and code, over and over. */
+/** Markdown with that many words, one per delta: headings, paragraphs, emphasis, lists and code, over and over. */
 function markdownPieces(words: number): string[] {
   return Array.from({ length: words }, (_, index) => {
     const word = WORDS[index % WORDS.length] ?? '';
@@ -49,7 +49,7 @@ class Writer extends BaseLlm {
   }
 }
 
-/** Serves the page, and a writer behind our own server, to stock clients and to ours. */
+/** Serves the page and our server with a scripted model, for the stock `useChat` client and for ours. */
 export function startSource(folder: string): Promise<Served> {
   const agent = new LlmAgent({ name: 'assistant', model: new Writer() });
   return serve(createDuologue({ agent, rateLimit: false }), {

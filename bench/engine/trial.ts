@@ -19,7 +19,7 @@ import { ResponseReader } from '../../src/server/http/reply.ts';
 import { createDuologue, createMemoryStore, type Duologue } from '../../src/server/index.ts';
 import { deltaAt } from '../streams/load.ts';
 
-/** Measured in one process: variants of the same work, taken in turns whose order rotates. */
+/** Variants of the same work, measured alternately in one process in a rotating order. */
 
 const USER = 'live_user';
 
@@ -81,7 +81,7 @@ function agentOn(model: BaseLlm): LlmAgent {
 
 interface Work {
   bytes: number;
-  /** The streamed text, which must be the same for every variant; put together when nothing is measured. */
+  /** The streamed text, which must be the same for every variant; joined outside the measured time. */
   text: () => string;
 }
 
@@ -138,7 +138,7 @@ function mapped(source: Source): Variant {
           text += encodeBlock(out, `epoch-${++seq}`);
         }
       }
-      // As the server writes: a token waits for more, whatever else there is does not.
+      // As the server writes: text deltas are batched, every other chunk is written at once.
       if (event.partial && text.length < 8192) continue;
       bytes += Buffer.from(text).byteLength;
       text = '';

@@ -1,5 +1,5 @@
 /**
- * What several nodes cost against one, and how long people wait when one of them goes: the goals of docs/several-nodes.md.
+ * What several nodes cost compared with one, and how long users wait when a node ends: the goals of docs/several-nodes.md.
  *
  *   npm run bench -- nodes
  */
@@ -28,7 +28,7 @@ const SESSIONS = 100;
 const EVERY_MS = 50;
 const WORDS = 100;
 const ROUNDS = 3;
-/** Before the times of approvals count. */
+/** Warm-up approvals, which are not measured. */
 const WARM = 20;
 const APPROVALS = 100;
 const KILLS = 8;
@@ -39,7 +39,7 @@ interface Used {
   asked: Record<string, number>;
 }
 
-/** A process that is measured. */
+/** A measured server process. */
 class Server {
   readonly url: string;
   readonly #child: ChildProcess;
@@ -72,7 +72,7 @@ class Server {
   }
 }
 
-/** Many people are answered at once, each over a socket to `at`, by sessions that `owner` has; the CPU of a word, of all servers. */
+/** Streams answers of sessions that `owner` owns to sockets at the node `at`; returns the CPU time per word, summed over all servers. */
 async function speak(owner: Server, at: Server, servers: readonly Server[]): Promise<number> {
   const ids = Array.from({ length: SESSIONS }, () => `s-${randomUUID()}`);
   await Promise.all(ids.map((id) => post(owner.url, say('say 1 every 0', id))));
@@ -103,7 +103,7 @@ async function connect(at: Server, id: string): Promise<WebSocket> {
   return socket;
 }
 
-/** Resolves when an answer came to its end, with every word of it. */
+/** Resolves when an answer is complete; rejects when a word is missing. */
 function ended(socket: WebSocket): Promise<void> {
   let words = 0;
   return new Promise((resolve, reject) => {
@@ -112,7 +112,7 @@ function ended(socket: WebSocket): Promise<void> {
       words += text.split('said at its time').length - 1;
       if (!text.includes('[DONE]')) return;
       if (words === WORDS) resolve();
-      else reject(new Error(`${words} words came of ${WORDS}.`));
+      else reject(new Error(`${words} of ${WORDS} words arrived.`));
     });
   });
 }
@@ -124,7 +124,7 @@ const engines = { database: postgres.url, redis: redis.url };
 const one = await Server.start({ database: null, redis: null });
 const [owner, other] = [await Server.start(engines), await Server.start(engines)];
 
-/** Each way, in turn, again and again. */
+/** The setups, which are measured alternately. */
 const ways = {
   one: () => speak(one, one, [one]),
   owner: () => speak(owner, owner, [owner]),
@@ -146,7 +146,7 @@ for (let round = 0; round < ROUNDS; round++) {
   );
 }
 
-/** From the answer to a card to the end of what follows, at the owner and at another node. */
+/** Time from an approval to the end of the turn, when it is sent to the owner and to another node. */
 const times = { owner: [] as number[], other: [] as number[] };
 for (let index = 0; index < APPROVALS * 2; index++) {
   const id = `s-${randomUUID()}`;
@@ -161,7 +161,7 @@ console.log(
   `An approval, ms: ${median(times.owner).toFixed(1)} at the owner, ${median(times.other).toFixed(1)} at another node`,
 );
 
-/** What a turn of ten seconds asks of the database. */
+/** The database statements of a turn of ten seconds. */
 const id = `s-${randomUUID()}`;
 await post(owner.url, say('say 1 every 0', id));
 await owner.ask('begin');
@@ -175,19 +175,19 @@ for (const server of [one, owner, other]) await server.stop();
 await redis.close();
 await postgres.close();
 
-/** How long a page waits when the owner of its conversation is killed while it speaks, or told to end beside a card. */
+/** How long a page waits when the owner of its session is killed in the middle of an answer, or gets SIGTERM while an approval is pending. */
 const cluster = await SoakCluster.open(LEASE_MS);
 const complain = (what: string) => console.log(`PROBLEM: ${what}`);
 async function waits(text: string, isReady: (page: Page) => boolean, signal: 'SIGKILL' | 'SIGTERM') {
   const found: number[] = [];
   for (let round = 0; round < KILLS; round++) {
-    // A node that was never reached is waited for until its lease ends: the new one has met the others.
+    // Nodes wait for the whole lease of an owner they never connected to. The pause lets the replaced node connect to the others first.
     await sleep(LEASE_MS / 2);
     const page = await new Page(() => cluster.url, complain).open();
     page.say(text);
     await page.until(() => isReady(page), 'the beginning');
     const owner = await cluster.ownerOf(page.id);
-    if (!owner) throw new Error('Nobody owns the conversation.');
+    if (!owner) throw new Error('No node owns the session.');
     const { greetings } = page;
     const began = performance.now();
     const replaced = cluster.replace(owner, signal);

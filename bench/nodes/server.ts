@@ -1,4 +1,4 @@
-/** One process of ours, alone or as a node among others. It tells its port, and on request what it used and what it asked of the database. */
+/** One server process, alone or as a node of a cluster. It reports its port, and on request its CPU time and its database statements. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,17 +8,17 @@ import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse, LogLevel, setLogL
 import pg from 'pg';
 import { z } from 'zod';
 
-/** What the process is started with. */
+/** The configuration of the process. */
 export interface ServerSettings {
   build: string;
   port: number;
-  /** Null for SQLite, alone. */
+  /** Null: a single process with SQLite. */
   database: string | null;
   redis: string | null;
 }
 
 const settings = JSON.parse(process.argv[2] ?? '') as ServerSettings;
-// Compiled, as it ships.
+// The compiled package, as it is published.
 const load = <T>(path: string): Promise<T> =>
   import(pathToFileURL(join(settings.build, path)).href) as Promise<T>;
 const { defineTool } = await load<typeof import('../../src/adk/index.ts')>('adk/index.js');
@@ -26,7 +26,7 @@ const { createDuologue } = await load<typeof import('../../src/server/index.ts')
 const { serve } = await load<typeof import('../../src/server/adapters/node.ts')>('server/adapters/node.js');
 setLogLevel(LogLevel.ERROR);
 
-/** Says so many words, each so many milliseconds after the one before; or pays. */
+/** A model that streams a number of words at a fixed interval, or calls the payment tool. */
 class PacedModel extends BaseLlm {
   constructor() {
     super({ model: 'paced' });
@@ -68,7 +68,7 @@ const pay = defineTool({
   execute: () => ({ paid: true }),
 });
 
-/** Statements by name, as they are sent. */
+/** The number of statements sent, by name. */
 let asked: Record<string, number> = {};
 const query = pg.Pool.prototype.query as (...args: unknown[]) => unknown;
 pg.Pool.prototype.query = function counted(this: pg.Pool, ...args: unknown[]) {

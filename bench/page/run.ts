@@ -1,4 +1,4 @@
-// The first load of the demo's page on a slow line: how many bytes cross it, and how long it takes until something is seen.
+// The first load of the demo's page on a slow line: how many bytes cross it, and the time to the first paint.
 import { loadavg } from 'node:os';
 import type { Browser } from 'playwright-core';
 import { built } from '../../test/browser/support/built.ts';
@@ -8,7 +8,7 @@ import { type Figure, submit } from '../report/figure.ts';
 import { median, spread } from '../report/stats.ts';
 
 const REPETITIONS = Number(process.argv[2] ?? 5);
-/** 1.6 Mbit/s down, 0.75 up, 150 ms there and back: what browsers' tools call slow 4G. */
+/** 1.6 Mbit/s down, 0.75 up, 150 ms there and back: the "slow 4G" profile of browser developer tools. */
 const LINE = {
   offline: false,
   downloadThroughput: 1_600_000 / 8,
@@ -21,12 +21,12 @@ const MS = 2_000;
 interface Load {
   bytes: number;
   requests: number;
-  /** When the first picture was there, and when one could write. */
+  /** The time of the first paint, and the time when the message field became usable. */
   pictureMs: number;
   readyMs: number;
 }
 
-/** Loads the page as someone who was never there, with a processor that is so many times slower. */
+/** Loads the page with an empty cache, on a CPU slowed down by a factor. */
 async function load(browser: Browser, url: string, slowdown: number): Promise<Load> {
   const context = await browser.newContext({ locale: 'en-US' });
   const page = await context.newPage();

@@ -17,7 +17,7 @@ interface Streamed {
   flat: number[];
 }
 
-/** Each measurement in a process of its own. */
+/** Runs each measurement in its own process. */
 function measured<T>(...args: string[]): Promise<T> {
   return new Promise((resolve, reject) => {
     const child = fork(new URL('./measure.ts', import.meta.url), args, { execArgv: ['--import', 'tsx'] });

@@ -37,7 +37,7 @@ export interface Subject {
   repeat: number;
 }
 
-/** What is measured. */
+/** The measured APIs. */
 export const SUBJECTS: readonly Subject[] = [
   {
     name: 'openai chat',

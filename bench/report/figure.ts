@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Spread } from './stats.ts';
 
-/** One result: a ratio, what it compares, and what it should be. */
+/** One result: a ratio, the two compared things, and the goal. */
 export interface Figure {
-  /** What was measured, in words. */
+  /** A description of the measurement. */
   name: string;
   ratio: Spread;
   goal?: { atMost: number } | { atLeast: number };
@@ -11,20 +11,20 @@ export interface Figure {
   noise?: number;
 }
 
-/** Where a part leaves its results for the report of the whole run. */
+/** The file in which a benchmark leaves its results for the report of the whole run. */
 const FILE = process.env.BENCH_FIGURES;
 
-/** Hands the results of a part to the run that started it; without one they are only printed. */
+/** Passes the results of a benchmark to the run that started it. A benchmark started alone only prints them. */
 export function submit(figures: Figure[], detail: unknown = null): void {
   if (FILE) writeFileSync(FILE, JSON.stringify({ figures, detail }));
 }
 
-/** What a part handed in. */
+/** Reads the results that a benchmark passed on. */
 export function submitted(file: string): { figures: Figure[]; detail: unknown } | null {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
 }
 
-/** Whether a figure reached its goal; nothing when it has none, or when the machine was too busy to tell. */
+/** Whether a figure reached its goal; empty without a goal, and `invalid` when the machine was too busy. */
 export function verdict({ ratio, goal, noise }: Figure): 'met' | 'missed' | 'invalid' | '' {
   if (noise !== undefined && (noise < 0.9 || noise > 1.1)) return 'invalid';
   if (!goal) return '';
@@ -32,7 +32,7 @@ export function verdict({ ratio, goal, noise }: Figure): 'met' | 'missed' | 'inv
   return isMet ? 'met' : 'missed';
 }
 
-/** A goal as it is written. */
+/** A goal as text. */
 export function goalText(goal: Figure['goal']): string {
   if (!goal) return '';
   return 'atMost' in goal ? `at most ${goal.atMost}` : `at least ${goal.atLeast}`;

@@ -1,4 +1,4 @@
-/** One bar, from nought to its middle, and a line over its range. */
+/** One bar, from zero to the median, with a line for the range. */
 export interface Bar {
   name: string;
   median: number;
@@ -6,7 +6,7 @@ export interface Bar {
   high: number;
   /** Drawn in the strong colour. */
   isStrong: boolean;
-  /** Drawn pale: it does less than the others. */
+  /** Drawn pale, because this variant does less work than the others. */
   isPale: boolean;
 }
 
@@ -15,7 +15,7 @@ const WIDTH = 560;
 const ROW = 26;
 const TOP = 44;
 
-/** A bar chart as SVG, readable on white and on black. */
+/** A bar chart as SVG, readable on light and dark backgrounds. */
 export function plotBars(title: string, bars: readonly Bar[], mark?: number): string {
   const end = Math.max(...bars.map(({ high }) => high), mark ?? 0, 1e-9);
   const at = (value: number): number => LEFT + (Math.max(value, 0) / end) * WIDTH;

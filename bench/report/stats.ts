@@ -1,4 +1,4 @@
-/** The middle of some values. */
+/** The median of the values. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
@@ -13,7 +13,7 @@ export function quantile(values: readonly number[], share: number): number {
   return low + (high - low) * (place - Math.floor(place));
 }
 
-/** A median with the range of what it is the median of. */
+/** A median with the range of its values. */
 export interface Spread {
   median: number;
   low: number;
@@ -25,7 +25,7 @@ export function spread(values: readonly number[]): Spread {
   return { median: median(values), low: Math.min(...values), high: Math.max(...values) };
 }
 
-/** Whether the ratio of a thing with itself is near enough to 1 for the run to say anything. */
+/** Whether the A/A ratio (the same variant measured twice) is close enough to 1 for the run to be valid. */
 export function isQuiet(ratio: number): boolean {
   return ratio >= 0.9 && ratio <= 1.1;
 }

@@ -9,7 +9,7 @@ import { tableLines } from './table.ts';
 export interface Report {
   date: string;
   commit: string;
-  /** Whether the commit is what was measured, and nothing else. */
+  /** Whether the working tree was clean, so that the commit is exactly the measured code. */
   isClean: boolean;
   node: string;
   processor: string;
@@ -19,7 +19,7 @@ export interface Report {
   parts: Record<string, { figures: Figure[]; detail: unknown; seconds: number }>;
 }
 
-/** Writes a run as JSON, as tables and as plots, and tells the files. */
+/** Writes a run as JSON, as tables and as plots, and returns the paths of the files. */
 export function writeReport(folder: string, report: Report): string[] {
   const written: string[] = [];
   const write = (name: string, text: string): void => {

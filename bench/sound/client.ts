@@ -3,7 +3,7 @@ import { WebSocket } from 'ws';
 import { BINARY, encodeBinary, SUBPROTOCOL } from '../../src/protocol/index.ts';
 import { FRAME_MS, UP_BYTES } from './sizes.ts';
 
-/** What speaks to a server: how it is greeted, what 20 ms of sound are on its wire, and which frames are sound. */
+/** The wire format of a server: its subprotocol, the frame for 20 ms of audio, and a test for audio frames. */
 export interface Wire {
   protocol: string | undefined;
   isSound: (isBinary: boolean) => boolean;
@@ -17,7 +17,7 @@ const START = JSON.stringify({ type: 'audio_control', version: '1.0', data: { ac
 const binary: Wire = { protocol: undefined, isSound: (isBinary) => isBinary, sound: FRAME };
 const own: Wire = { ...binary, protocol: SUBPROTOCOL };
 
-/** The wire of each server. */
+/** The wire format of each server. */
 export const WIRES: Record<string, Wire> = {
   bare: binary,
   again: binary,
@@ -33,7 +33,7 @@ export const WIRES: Record<string, Wire> = {
   adk: own,
 };
 
-/** Opens so many connections, ready to speak. */
+/** Opens that many connections and waits until each can send audio. */
 export async function connect(port: number, wire: Wire, count: number): Promise<WebSocket[]> {
   const sockets: WebSocket[] = [];
   while (sockets.length < count) {
@@ -46,11 +46,11 @@ export async function connect(port: number, wire: Wire, count: number): Promise<
 async function dial(port: number, { protocol, sound, isSound }: Wire): Promise<WebSocket> {
   const url = `ws://127.0.0.1:${port}/live`;
   const socket = protocol === undefined ? new WebSocket(url) : new WebSocket(url, protocol);
-  // The greeting comes when the connection is joined: sound from before that would be answered to nobody.
+  // The server greets after the connection has joined its session. It would not answer audio sent before that.
   const greeted = protocol === undefined ? once(socket, 'open') : once(socket, 'message');
   await greeted;
   if (protocol !== undefined) socket.send(START);
-  // One answer shows that everything behind is open, an agent's run too.
+  // One answer proves that the whole path is open, including the run of the agent.
   const answered = new Promise<void>((resolve) => {
     const take = (_data: unknown, isBinary: boolean) => {
       if (!isSound(isBinary)) return;
@@ -64,7 +64,7 @@ async function dial(port: number, { protocol, sound, isSound }: Wire): Promise<W
   return socket;
 }
 
-/** Says the next 20 ms whenever the last were answered, on all connections, for so long; how many pairs there were. */
+/** Sends the next 20 ms on each connection as soon as the previous ones are answered, for `ms`; returns the number of pairs. */
 export async function pairs(sockets: readonly WebSocket[], wire: Wire, ms: number): Promise<number> {
   let count = 0;
   let isOver = false;
@@ -89,7 +89,7 @@ export async function pairs(sockets: readonly WebSocket[], wire: Wire, ms: numbe
   return count;
 }
 
-/** Speaks on all connections as people do, 20 ms every 20 ms; how long each answer took, in milliseconds. */
+/** Sends 20 ms of audio every 20 ms on all connections, as people speak; returns the delay of each answer in milliseconds. */
 export async function talk(sockets: readonly WebSocket[], wire: Wire, ms: number): Promise<number[]> {
   const delays: number[] = [];
   const waiting = sockets.map((): number[] => []);
@@ -112,12 +112,12 @@ export async function talk(sockets: readonly WebSocket[], wire: Wire, ms: number
       waiting[index]?.push(performance.now());
       sockets[index]?.send(wire.sound);
     }
-    // Answers have their turn, also when this side is late.
+    // Lets the event loop deliver answers even when this client is behind schedule.
     await new Promise((resolve) => setImmediate(resolve));
   }
   await new Promise((resolve) => setTimeout(resolve, 300));
   for (const [index, take] of takes.entries()) sockets[index]?.off('message', take);
-  // What was never answered took for ever.
+  // An unanswered frame counts as an infinite delay.
   for (const one of waiting) for (const _ of one) delays.push(Number.POSITIVE_INFINITY);
   return delays;
 }

@@ -22,10 +22,10 @@ const CONNECTIONS = 32;
 const ROUNDS = 9;
 const ROUND_MS = 700;
 const WARM_MS = 1500;
-/** People at once, ever more, and how long each number is tried. */
+/** The increasing numbers of simultaneous speakers, and how long each number is tried. */
 const CROWDS = [25, 50, 100, 200, 300, 400, 600, 800, 1000, 1300];
 const CROWD_MS = 1500;
-/** How often a number is tried that was too many: something else may have had the machine for a moment. */
+/** How often a number that failed is retried: another process may have used the CPU for a moment. */
 const TRIES = 3;
 const MOST_MS = 20;
 
@@ -89,7 +89,7 @@ async function costs(): Promise<{ us: Record<Variant, number[]>; bytes: Record<V
   return { us, bytes };
 }
 
-/** The most people who may speak at once so that of a hundred answers ninety-nine take less than 20 ms, and the delays of each crowd at its best try. */
+/** The most simultaneous speakers with a p99 delay below 20 ms, and the delays for each number at its best try. */
 async function crowd(variant: Variant): Promise<{ most: number; p99: Record<number, number> }> {
   const p99: Record<number, number> = {};
   let most = 0;

@@ -1,5 +1,5 @@
 /**
- * A server that answers every 20 ms of sound with 20 ms of sound, in a process of its own. It tells its address, and on request what
+ * A server that answers every 20 ms of sound with 20 ms of sound, in a process of its own. It reports its address, and on request what
  * it used: `bare` sends ready bytes, `json` reads and writes base64 in JSON, `ours` is our transport without an agent, `adk` our whole
  * server with a live model that answers at once.
  */
@@ -23,7 +23,7 @@ import type { SocketConnectionContext } from '../../src/server/socket/socket-con
 import type { Sockets } from '../../src/server/socket/sockets.ts';
 import { DOWN_BYTES } from './sizes.ts';
 
-// Compiled, as it ships: what runs TypeScript directly names every function that is made, for each frame again.
+// The compiled package, as it is published: tsx wraps every created function to keep its name, which would cost time for each frame.
 const [variant = '', build = ''] = process.argv.slice(2);
 const load = <T>(path: string): Promise<T> => import(pathToFileURL(join(build, path)).href) as Promise<T>;
 const { BINARY, encodeBinary, LIMITS } =
@@ -49,11 +49,11 @@ setLogLevel(LogLevel.ERROR);
 const HEADER = 8;
 const PCM = Buffer.alloc(DOWN_BYTES, 7);
 const PCM64 = PCM.toString('base64');
-// A `Buffer`, as those are that a session makes of what a model says.
+// A `Buffer`, because a session makes Buffers of the model's audio too.
 const FRAME = Buffer.from(
   encodeBinary({ kind: BINARY.audioDown, utterance: 1, sampleRate: 24_000, payload: PCM }),
 );
-/** A client that is measured sends faster than a person speaks. */
+/** Limits that are never reached: a measured client sends faster than a person speaks. */
 const limits = {
   ...DEFAULT_SOCKET_LIMITS,
   connectionsPerUser: 100_000,

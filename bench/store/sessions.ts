@@ -23,7 +23,7 @@ interface Claim {
   as: 'speed-up' | 'cost';
 }
 
-/** A claim and what was found. */
+/** A claim and its measured result. */
 interface Row extends Claim {
   wall: Spread;
   cpu: Spread;
@@ -148,7 +148,7 @@ function verdictOf(claim: Claim, wall: number, cpu: number): string {
     : `missed (<= ${claim.goal.atMost})`;
 }
 
-/** A claim as a result, by the CPU, with the noise of the same measure. */
+/** The result of a claim in CPU time, with the A/A ratio of the same measurement. */
 function figureOf({ measure, variant, base, as, cpu, goal }: Row, rows: Row[]): Figure {
   const pair = rows.find((row) => row.measure === measure && row.variant.endsWith('-again'));
   return {

@@ -20,16 +20,16 @@ export type Samples = Record<string, Record<string, Sample[]>>;
 const WARM_UPS = 2;
 const REPETITIONS = 9;
 const APPENDS = 60;
-/** The quick ones fill so many sessions in a repetition, or the clock would see little of them. */
+/** Fast variants fill this many sessions per repetition, because one alone is too short to measure. */
 const QUICK = 10;
 const LOADS = 3;
 const TURNS = 15;
 const long = { appName: 'bench', userId: 'ann', sessionId: 'long' };
 
-/** What both sides need of a session service. */
+/** The methods of a session service that the benchmark calls. */
 type Sessions = Pick<BaseSessionService, 'createSession' | 'getSession' | 'appendEvent'>;
 
-/** From another copy of the same ADK, beside the database packages that this service needs. */
+/** Loaded from a second copy of the same ADK version, installed with the database packages that this service needs. */
 function openAdkDatabase(folder: string): Sessions {
   return new DatabaseSessionService(`sqlite://${join(folder, 'adk.db')}`) as unknown as Sessions;
 }
@@ -40,7 +40,7 @@ export async function fill(folder: string): Promise<void> {
   for (const service of [new StoreSessionService(store), openAdkDatabase(folder)] as Sessions[]) {
     const session = await service.createSession(long);
     for (let index = 0; index < 5_000; index++) {
-      // ADK's service copies the state and searches the events of the session it is given: a short one is quicker to fill.
+      // ADK's service copies the state and searches the events of the given session: an empty copy keeps filling fast.
       await service.appendEvent({
         session: { ...session, events: [], lastUpdateTime: Infinity },
         event: eventOf(index),
@@ -50,7 +50,7 @@ export async function fill(folder: string): Promise<void> {
   await store.close();
 }
 
-/** One process's share of the measures. */
+/** The measurements of one process. */
 export async function runTrial(folder: string): Promise<Samples> {
   const store = await openSqliteStore(join(folder, 'ours'));
   const database = openAdkDatabase(folder);
@@ -113,7 +113,7 @@ async function measureLoads(variants: Record<string, () => Sessions>): Promise<R
   return samples;
 }
 
-/** From the person's message to the agent's first event, in a session of 1,000 events. */
+/** From the user's message to the agent's first event, in a session of 1,000 events. */
 async function measureTurnStarts(variants: Record<string, Sessions>): Promise<Record<string, Sample[]>> {
   const request = { ...long, sessionId: 'turns' };
   const runners: Record<string, adk.Runner> = {};
@@ -142,7 +142,7 @@ async function measureTurnStarts(variants: Record<string, Sessions>): Promise<Re
 
 type Measure = (operations: number, work: () => Promise<void>) => Promise<void>;
 
-/** Runs all variants in every repetition, each time in another order, and gives the time per operation. */
+/** Runs all variants in every repetition, each time in another order, and returns the time per operation. */
 async function interleave(
   names: string[],
   run: (name: string, repetition: number, measure: Measure) => Promise<void>,

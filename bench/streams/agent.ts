@@ -5,7 +5,7 @@ import type { Source } from './source.ts';
 
 export type Adk = typeof import('@google/adk');
 
-/** The agent that every variant with ADK runs: a model that streams, a tool that runs and a tool that asks first. */
+/** The agent that every variant with ADK runs: a model that streams, a tool that runs at once and a tool that needs approval. */
 export function makeAgent(adk: Adk, source: Source): LlmAgent {
   class Model extends adk.BaseLlm {
     constructor() {
@@ -21,7 +21,7 @@ export function makeAgent(adk: Adk, source: Source): LlmAgent {
         whole += text;
         yield { content: { role: 'model', parts: [{ text }] }, partial: true };
       }
-      const calls = source.goesOn(question, step)
+      const calls = source.hasNextStep(question, step)
         ? Array.from({ length: CALLS_IN_A_STEP }, () => ({ name: 'get_weather', args: WEATHER.args }))
         : [{ name: 'process_payment', args: PAYMENT }];
       yield {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-// Inside the repository, so that its packages are found; not inside `bench`, which has others.
+// Inside the repository, so that imports resolve to its packages; not inside `bench`, which has its own node_modules.
 const cache = join(root, '.cache', 'bench');
 const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 
-/** Compiles the server as it is in the working tree, and tells where it lies. */
+/** Compiles the server as it is in the working tree, and returns the folder. */
 export function buildHere(): string {
   return compile(root, join(cache, 'here'));
 }
@@ -30,7 +30,7 @@ export function buildAt(commit: string): string {
   return compile(folder, join(folder, 'dist'));
 }
 
-/** The whole name of a commit. */
+/** The full hash of a commit. */
 export function commitOf(name: string): string {
   return execFileSync('git', ['rev-parse', '--verify', `${name}^{commit}`], {
     cwd: root,

@@ -5,7 +5,7 @@ import { Listener } from './listener.ts';
 import { type Load, question } from './load.ts';
 import { asAdk, asAgUi, asUi, blocksOf, type Read } from './wires.ts';
 
-/** How a server is spoken to. */
+/** The transport and protocol of a server. */
 export type Wire =
   | 'sse'
   | 'socket'
@@ -16,18 +16,18 @@ export type Wire =
   | 'ag-ui'
   | 'socket.io';
 
-/** A person who is ready to ask. */
+/** A connected client, ready to send a question. */
 export interface Person {
-  /** Asks, and resolves when the answer is over. */
+  /** Sends the question; resolves when the answer is complete. */
   ask(): Promise<void>;
   listener: Listener;
   leave?(): Promise<void> | void;
 }
 
-// A connection that is kept may be closed by its server just when it is used again.
+// No keep-alive: the server may close an idle connection at the moment it is reused.
 const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
 
-/** Gets so many people ready to ask a server. What they need before they can is done here, and not measured. */
+/** Prepares that many clients of a server. The setup happens here and is not measured. */
 export function gather(wire: Wire, port: number, load: Load, run: string): Promise<Person[]> {
   return Promise.all(
     Array.from({ length: load.streams }, (_, stream) => {
@@ -99,7 +99,7 @@ async function person(wire: Wire, asked: Asked, listener: Listener): Promise<Per
       };
     }
     case 'socket.io': {
-      // Its package is there only when the peers are installed.
+      // Imported here because its package exists only when the compared libraries are installed.
       const peer = await import(new URL('./peers/socket-io-person.ts', import.meta.url).href);
       return peer.person(asked, listener);
     }
@@ -151,7 +151,7 @@ async function onSocket(listener: Listener, url: string, frame: string, protocol
       new Promise((resolve, reject) => {
         const blocks = blocksOf((chunk) => {
           listener.hear(asUi(chunk));
-          // Over a socket a turn waits with its card; nothing ends.
+          // Over a socket, a turn with a pending approval has no final chunk: the approval request is the end.
           if (listener.hasCard) resolve();
         });
         socket.on('message', (data) => attempt(() => blocks(String(data)), reject));

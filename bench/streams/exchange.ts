@@ -3,23 +3,23 @@ import { gather } from './client.ts';
 import type { Load } from './load.ts';
 import type { Served } from './served.ts';
 
-/** What one exchange with one server gave. Times in milliseconds. */
+/** The measurements of one exchange with one server. Times are in milliseconds. */
 export interface Sample {
   /** CPU of the server for one delta, everything included. */
   cpuUs: number;
   rssMiB: number;
-  /** From the question to the first delta, one for each stream. */
+  /** Time from the question to the first delta, for each stream. */
   first: number[];
-  /** From the model to the reader, one for each delta. */
+  /** Time from the model to the client, for each delta. */
   ages: Float64Array;
-  /** From the first question to the last end. */
+  /** Time from the first question to the end of the last answer. */
   wall: number;
 }
 
-/** How long a server may go on with what nobody waits for: what it stores at the end belongs to the cost. */
+/** Wait after the last answer, so that the CPU time includes what the server stores after the end of a turn. */
 const REST_MS = 40;
 
-/** Everyone asks at once; when all have their answers, the server tells what that cost. */
+/** All clients send their questions at once. When all answers are complete, the server reports its CPU time and memory. */
 export async function exchange(
   served: Served,
   load: Load,

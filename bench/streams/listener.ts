@@ -1,23 +1,23 @@
 import { now } from './clock.ts';
 import { callsOf, deltaAt, type Load } from './load.ts';
 
-/** What one piece of an answer is to the benchmark. */
+/** The meaning of one chunk for the benchmark. */
 export interface Heard {
   text?: string;
-  /** So many tools were called. */
+  /** The number of tool calls in the chunk. */
   calls?: number;
-  /** The person is asked. */
+  /** An approval request. */
   card?: true;
 }
 
-/** Listens to one stream: notes when each delta came, and that nothing is missing or changed. */
+/** Reads one stream: records the arrival time of each delta, and checks that no delta is missing or changed. */
 export class Listener {
-  /** When each delta was here. */
+  /** The arrival time of each delta. */
   readonly received: Float64Array;
   askedAt = Number.NaN;
   private readonly load: Load;
   private next = 0;
-  /** What of the next delta is here already. */
+  /** The part of the next delta that has arrived. */
   private rest = '';
   private calls = 0;
   private cards = 0;
@@ -51,7 +51,7 @@ export class Listener {
     this.rest = said;
   }
 
-  /** Everything must have come, once. */
+  /** Checks that every delta and call arrived exactly once. */
   check(): void {
     const { deltas } = this.load;
     const calls = callsOf(deltas);

@@ -40,7 +40,7 @@ let total = 0;
 for (const { id, callFrame } of nodes) {
   const { functionName, url, lineNumber } = callFrame;
   const time = own.get(id) ?? 0;
-  // Idle time is none of the server's, and `dispatch` is the profiler's own.
+  // Idle time is not work of the server, and `dispatch` belongs to the profiler.
   if (['(idle)', '(root)', 'dispatch'].includes(functionName)) continue;
   total += time;
   const where = url.replace(/^.*\/node_modules\//, '').replace(/^.*\/(?=src\/|dist\/|bench\/|here\/)/, '');

@@ -1,5 +1,5 @@
 /**
- * The server against floors and peers: CPU for a delta, time to the first delta, age of a delta.
+ * The server against lower bounds and comparable libraries: CPU for a delta, time to the first delta, age of a delta.
  *
  *   tsx streams/run.ts [--quick] [--against <commit>] [--only <part of a name>] [--pace <pace>] [--trials <n>] [--repetitions <n>]
  */
@@ -40,13 +40,13 @@ const all: Plan[] = [
     streams: 50,
     deltas: 95,
     warmUps: 1,
-    // It takes two seconds whatever the server does: a few are enough where nothing else is asked for.
+    // An exchange at this pace always takes two seconds, so the default is only a few repetitions.
     repetitions: Number(options.repetitions ?? (options.quick ? 1 : 2)),
   },
 ];
 const plans = all.filter(({ pace }) => options.pace === undefined || pace === options.pace);
 
-/** What ours should be, as a ratio of the base. */
+/** The goals for our server, as ratios to the base. */
 const GOALS: Partial<Record<Load['pace'], number>> = { tick1: 0.85, tick8: 1.3 };
 
 const against = options.against === undefined ? null : commitOf(options.against);
@@ -82,7 +82,7 @@ async function inFreshProcesses(trial: number): Promise<void> {
   }
 }
 
-/** Every variant once, the order turned by one each time. */
+/** Measures every variant once; the order rotates by one each time. */
 async function once(plan: Plan, trial: number, repetition: number, servers: Served[]): Promise<void> {
   const first = (repetition + plan.warmUps) % servers.length;
   const order = [...servers.slice(first), ...servers.slice(0, first)];
@@ -137,7 +137,7 @@ function report(): void {
   submit(figures, whole);
 }
 
-/** This build beside the other one, round by round: what both were measured against has no part in it. */
+/** Compares this build with the other one within each repetition, without the base. */
 function beside(plan: Plan): Pick<Figure, 'name' | 'ratio'>[] {
   if (against === null) return [];
   const at = `, at ${against.slice(0, 8)}`;
@@ -151,14 +151,14 @@ function beside(plan: Plan): Pick<Figure, 'name' | 'ratio'>[] {
   });
 }
 
-/** All that was found out, pace by pace. */
+/** All results, by pace. */
 export interface StreamsDetail {
   base: string;
   against: string | null;
   loads: (Plan & { says: string; noise: number; isValid: boolean; rows: Row[] })[];
 }
 
-/** One variant at one pace. */
+/** The results of one variant at one pace. */
 interface Row {
   name: string;
   runsAdk: boolean;

@@ -5,15 +5,15 @@ import type { Load } from './load.ts';
 import type { Order, Report } from './server-process.ts';
 import type { Variant } from './variants.ts';
 
-/** What an exchange cost the server. */
+/** The resources that an exchange used on the server. */
 export interface Cost {
   cpuUs: number;
   rssMiB: number;
-  /** When each delta of each stream left the model. */
+  /** The time at which the model emitted each delta of each stream. */
   emitted: Float64Array[];
 }
 
-/** The server of a variant, in a process of its own. */
+/** The server of a variant, in its own process. */
 export class Served {
   readonly variant: Variant;
   readonly port: number;

@@ -1,4 +1,4 @@
-/** The process of one variant: it serves, and tells what an exchange cost. `server-process.ts <server> <build>` */
+/** The process of one variant: it runs the server and reports what an exchange used. `server-process.ts <server> <build>` */
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import * as adk from '@google/adk';
@@ -28,7 +28,7 @@ let before = process.cpuUsage();
 process.on('message', async (order: Order) => {
   if (order.type === 'begin') {
     source.begin(order.load);
-    // What the exchange before left behind is not this one's.
+    // Garbage of the previous exchange must not count for this one.
     globalThis.gc?.();
     if (order.isProfiled) {
       await profiler.post('Profiler.enable');

@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from './clock.ts';
 import { DELTAS_IN_A_STEP, deltaAt, type Load, type Pace, stepsOf } from './load.ts';
 
-/** What a stream was asked for. */
+/** The parameters of a stream. */
 interface Asked {
   stream: number;
   deltas: number;
   pace: Pace;
 }
 
-/** What the model of every variant says, and when it said it. */
+/** The scripted model output of every variant, with the time of each delta. */
 export class Source {
-  /** When each delta of each stream left the model. */
+  /** The time at which the model emitted each delta of each stream. */
   private emitted: Float64Array[] = [];
   private began: number[] = [];
 
@@ -24,12 +24,12 @@ export class Source {
     return this.emitted;
   }
 
-  /** One model call: the deltas of the step, each at its time. */
+  /** One model call: the deltas of the step, each at its scheduled time. */
   async *step(question: string, step: number): AsyncGenerator<string, void> {
     const { stream, deltas, pace } = read(question);
     const times = this.emitted[stream];
     if (!times) throw new Error(`There is no stream ${question}.`);
-    // People do not ask in step: at a real pace each stream has its own beat.
+    // Streams start up to 19 ms apart, because real users are not synchronised.
     if (step === 0) this.began[stream] = now() + (stream % 20);
     const end = Math.min(deltas, (step + 1) * DELTAS_IN_A_STEP);
     for (let n = step * DELTAS_IN_A_STEP; n < end; n++) {
@@ -44,8 +44,8 @@ export class Source {
     }
   }
 
-  /** Whether a step is followed by a call of the tool; the last one ends with the card. */
-  goesOn(question: string, step: number): boolean {
+  /** Whether another step follows. Every step but the last ends with tool calls, the last one with the approval request. */
+  hasNextStep(question: string, step: number): boolean {
     return step + 1 < stepsOf(read(question).deltas);
   }
 }

@@ -1,6 +1,6 @@
 import type { Wire } from './client.ts';
 
-/** One server that is measured. */
+/** One measured server. */
 export interface Variant {
   name: string;
   /** Its file under `servers` or `peers`. */
@@ -8,24 +8,24 @@ export interface Variant {
   wire: Wire;
   /** Whether the agent runs on ADK, as ours does. */
   runsAdk: boolean;
-  /** Where its compiled server lies, for ours. */
+  /** The folder of the compiled server, for our own variants. */
   build?: string;
 }
 
-/** What all figures are ratios of, twice: their ratio shows the noise. */
+/** The base of all ratios, listed twice: the ratio of the two shows the noise. */
 export const BASE = 'ADK + a constant res.write';
 export const AGAIN = `${BASE}, again`;
 export const OURS_SSE = 'Duologue over SSE, SQLite';
 const OURS_SOCKET = 'Duologue over WebSocket, SQLite';
 
-/** The floors: what no server can be below, with and without ADK. */
+/** The lower bounds: the least that any server can cost, with and without ADK. */
 export const FLOORS: readonly Variant[] = [
   { name: BASE, server: 'servers/adk-write.ts', wire: 'sse', runsAdk: true },
   { name: AGAIN, server: 'servers/adk-write.ts', wire: 'sse', runsAdk: true },
   { name: 'ADK + a constant ws frame', server: 'servers/adk-socket.ts', wire: 'socket', runsAdk: true },
 ];
 
-/** Those that only the whole run has. */
+/** Variants that only the full run measures. */
 export const PEERS: readonly Variant[] = [
   { name: 'ADK alone', server: 'servers/adk-alone.ts', wire: 'sse', runsAdk: true },
   { name: 'bare node:http', server: 'servers/bare-http.ts', wire: 'sse', runsAdk: false },
@@ -38,7 +38,7 @@ export const PEERS: readonly Variant[] = [
   { name: 'socket.io', server: 'peers/socket-io.ts', wire: 'socket.io', runsAdk: false },
 ];
 
-/** Ours, as it was built there; `as` tells another build from this one. */
+/** Our server, compiled into that folder; `as` is added to the name to tell two builds apart. */
 export function ours(build: string, as = ''): Variant[] {
   return [
     { name: OURS_SSE + as, server: 'servers/ours.ts', wire: 'duologue-sse', runsAdk: true, build },

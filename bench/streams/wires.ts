@@ -2,10 +2,10 @@ import type { Heard } from './listener.ts';
 
 type Json = Record<string, unknown>;
 
-/** What a piece of a stream says. */
+/** Reads the meaning of one chunk of a stream. */
 export type Read = (chunk: Json) => Heard;
 
-/** Splits SSE text, in any pieces, into what its data lines hold. */
+/** Splits SSE text, which arrives in arbitrary pieces, into the values of its data lines. */
 export function blocksOf(take: (chunk: Json) => void): (text: string) => void {
   let rest = '';
   return (text) => {
@@ -32,7 +32,7 @@ export function asUi(chunk: Json): Heard {
   }
 }
 
-/** AG-UI's events. It has no card: a call without a result is one. */
+/** AG-UI's events. It has no approval request: a call without a result counts as one. */
 export function asAgUi(event: Json): Heard {
   switch (event.type) {
     case 'TEXT_MESSAGE_CONTENT':

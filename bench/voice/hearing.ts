@@ -1,5 +1,5 @@
 /**
- * What the demo's recogniser mishears when quiet stands around speech: word errors and empty results, with the cut to speech and without it.
+ * Word errors and empty results of the demo's speech-to-text when silence surrounds speech, with and without trimming the silence.
  *
  *   tsx voice/hearing.ts [--quick]
  */
@@ -26,7 +26,7 @@ interface Sentence {
   sound: Int16Array;
 }
 
-/** Recorded by a person for telephones: what Debian's package holds under these names. */
+/** Telephone prompts recorded by a person, from a Debian package. */
 const RECORDED: Readonly<Record<string, string>> = {
   'conf-placeintoconf': 'You will now be placed into the conference.',
   'all-circuits-busy-now': 'All circuits are busy now.',
@@ -67,7 +67,7 @@ function recorded(): Sentence[] {
   });
 }
 
-/** One row: how many words in a hundred were misheard of all sentences, and how many sentences came out empty. */
+/** One row: the word error rate over all sentences in percent, and the number of empty results. */
 async function heardOf(sentences: Sentence[], way: (sound: Int16Array) => Promise<string>, quiet: number) {
   let [words, errors, empty] = [0, 0, 0];
   for (const room of ROOMS) {

@@ -1,4 +1,4 @@
-// How long someone who has finished speaking waits for the first sound of the answer: the demo as it is served, offline recognition and speech.
+// The time from the end of a user's speech to the first audio of the answer, with the demo server and its offline speech-to-text and text-to-speech.
 import { loadavg } from 'node:os';
 import { built } from '../../test/browser/support/built.ts';
 import { ofType, Speaker } from '../../test/demo/voice/support/spoken.ts';
@@ -7,13 +7,13 @@ import { type Figure, submit } from '../report/figure.ts';
 import { median, spread } from '../report/stats.ts';
 
 const REPETITIONS = Number(process.argv[2] ?? 5);
-/** So often the server is started anew, each for one person and for two. */
+/** How often the server is restarted; each time it is measured with one speaker and with two. */
 const COLD = 3;
 const GOAL_MS = 1_500;
-/** A call of a tool and a spoken answer each. */
+/** Each sentence leads to a tool call and a spoken answer. */
 const CLIPS = ['weather.wav', 'rain-seattle.wav', 'umbrella-dublin.wav'];
 
-/** Says something as long as it takes, and waits for the whole answer. */
+/** Sends the audio of a sentence in real time and waits for the complete answer. */
 async function ask(url: string, session: string, clip: string): Promise<number> {
   const someone = await new Speaker(url, session).opened();
   await someone.say(clip, { inRealTime: true });
@@ -35,7 +35,7 @@ try {
   const two = async (name: string, clip: string) =>
     Math.max(...(await Promise.all(['a', 'b'].map((who) => ask(voiced.url, `${who}-${name}`, clip)))));
   for (let time = 0; time < COLD; time++) {
-    // The first ones wait for the threads and their models as well, as after a minute without anybody.
+    // The first turns also wait until the worker threads have loaded their models, as they do after an idle minute.
     if (time > 0) await voiced.restart();
     cold.push(await ask(voiced.url, `cold-${time}`, 'weather.wav'));
     await voiced.restart();

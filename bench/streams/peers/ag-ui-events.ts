@@ -21,7 +21,7 @@ export async function talk(
       write({ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta } as BaseEvent);
     }
     write({ type: EventType.TEXT_MESSAGE_END, messageId } as BaseEvent);
-    if (!source.goesOn(question, step)) break;
+    if (!source.hasNextStep(question, step)) break;
     const ids = Array.from({ length: CALLS_IN_A_STEP }, (_, n) => `${runId}-${step}-call-${n}`);
     for (const id of ids) call(id, 'get_weather', WEATHER.args);
     for (const toolCallId of ids) {

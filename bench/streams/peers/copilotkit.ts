@@ -7,7 +7,7 @@ import { listen, type Start } from '../servers/start.ts';
 import type { Source } from '../source.ts';
 import { talk } from './ag-ui-events.ts';
 
-/** CopilotKit's runtime around an agent that only speaks; no ADK. */
+/** CopilotKit's runtime around an agent that only streams text; no ADK. */
 export const start: Start = ({ source }) => {
   const runtime = new CopilotRuntime({
     agents: { default: new Speaker(source) as never },

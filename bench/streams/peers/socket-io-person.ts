@@ -4,7 +4,7 @@ import { now } from '../clock.ts';
 import type { Listener } from '../listener.ts';
 import { asUi } from '../wires.ts';
 
-/** A person who asks over socket.io, by WebSocket from the start. */
+/** A client over socket.io, with the WebSocket transport from the start. */
 export async function person({ port, id, question }: Asked, listener: Listener): Promise<Person> {
   const socket = io(`http://127.0.0.1:${port}`, { transports: ['websocket'], forceNew: true });
   await new Promise<void>((resolve) => socket.once('connect', resolve));

@@ -23,7 +23,7 @@ export const start: Start = ({ source }) => {
         say({ type: 'text-start', id: '0' });
         for await (const delta of source.step(question, step)) say(byDelta.get(delta) ?? {});
         say({ type: 'text-end', id: '0' });
-        if (!source.goesOn(question, step)) break;
+        if (!source.hasNextStep(question, step)) break;
         for (const id of ids) call(id, 'get_weather', WEATHER.args);
         for (const toolCallId of ids)
           say({ type: 'tool-output-available', toolCallId, output: WEATHER.output });

@@ -8,7 +8,7 @@ import type { Source } from '../source.ts';
 type Model = Extract<LanguageModel, { specificationVersion: 'v4' }>;
 type Part = Awaited<ReturnType<Model['doStream']>>['stream'] extends ReadableStream<infer T> ? T : never;
 
-/** The AI SDK's own agent loop, with the same model, tools and card; no ADK. */
+/** The AI SDK's own agent loop, with the same model, tools and approval request; no ADK. */
 export const start: Start = ({ source }) => {
   const model = modelOf(source);
   const tools = {
@@ -40,7 +40,7 @@ function modelOf(source: Source): Model {
     provider: 'bench',
     modelId: 'bench',
     supportedUrls: {},
-    doGenerate: () => Promise.reject(new Error('It only streams.')),
+    doGenerate: () => Promise.reject(new Error('This model only streams.')),
     async doStream({ prompt }) {
       const user = prompt.find(({ role }) => role === 'user');
       const question = user?.role === 'user' && user.content[0]?.type === 'text' ? user.content[0].text : '';
@@ -58,14 +58,14 @@ function modelOf(source: Source): Model {
               controller.enqueue({ type: 'text-delta', id: '0', delta: value });
               return;
             }
-            const goesOn = source.goesOn(question, step);
+            const hasNextStep = source.hasNextStep(question, step);
             controller.enqueue({ type: 'text-end', id: '0' });
-            for (let n = 0; n < (goesOn ? CALLS_IN_A_STEP : 1); n++) {
+            for (let n = 0; n < (hasNextStep ? CALLS_IN_A_STEP : 1); n++) {
               controller.enqueue({
                 type: 'tool-call',
                 toolCallId: `call-${step}-${n}`,
-                toolName: goesOn ? 'get_weather' : 'process_payment',
-                input: JSON.stringify(goesOn ? WEATHER.args : PAYMENT),
+                toolName: hasNextStep ? 'get_weather' : 'process_payment',
+                input: JSON.stringify(hasNextStep ? WEATHER.args : PAYMENT),
               });
             }
             controller.enqueue({

@@ -3,7 +3,7 @@ import { adkRuns } from './adk-runs.ts';
 import { END, eventBlock, START } from './blocks.ts';
 import { beginStream, listen, readPost, type Start } from './start.ts';
 
-/** ADK runs, and what it said leaves in one write at the end: the cost of the agent alone. */
+/** ADK with one write of the whole answer at the end: the cost of the agent alone. */
 export const start: Start = (parts) => {
   const run = adkRuns(parts);
   return listen(

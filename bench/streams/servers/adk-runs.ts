@@ -2,7 +2,7 @@ import type { Event } from '@google/adk';
 import { makeAgent } from '../agent.ts';
 import type { Parts, Posted } from './start.ts';
 
-/** ADK without anything of ours: each question is a session in memory, gone when `take` has seen its events. */
+/** ADK without anything of ours: each question has its own session in memory, which is removed after `take` received its events. */
 export function adkRuns({
   adk,
   source,

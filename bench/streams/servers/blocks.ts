@@ -31,7 +31,7 @@ export function deltaBlock(delta: string): string {
   return BY_DELTA.get(delta) ?? '';
 }
 
-/** The block for an event of ADK, found and not made. */
+/** The prepared block for an ADK event; looked up, not encoded. */
 export function eventBlock({ partial, content }: Event): string {
   const part = content?.parts?.find((one) => partial || one.functionCall || one.functionResponse);
   if (partial) return deltaBlock(part?.text ?? '');

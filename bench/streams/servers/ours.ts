@@ -18,7 +18,7 @@ export const start: Start = async ({ adk, source, build }) => {
     existsSync(join(build, path)),
   );
   const { openSqliteStore } = (await load(sqlite ?? '')) as Sqlite;
-  // The same for the adapters, which were in another folder.
+  // The same holds for the adapters, which were in another folder.
   const node = ['server/adapters/node.js', 'server/use/node.js'].find((path) =>
     existsSync(join(build, path)),
   );
@@ -29,7 +29,7 @@ export const start: Start = async ({ adk, source, build }) => {
     agent: makeAgent(adk, source),
     store: await openSqliteStore(folder),
     rateLimit: false,
-    // Nobody answers the cards of the benchmark.
+    // The benchmark answers no approval requests.
     approvalTimeoutMs: null,
   });
   return serve(duologue, { port: 0, host: '127.0.0.1', quiet: true });

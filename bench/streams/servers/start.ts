@@ -3,16 +3,16 @@ import type { AddressInfo } from 'node:net';
 import type { Adk } from '../agent.ts';
 import type { Source } from '../source.ts';
 
-/** What a server is made from. */
+/** The inputs of a server. */
 export interface Parts {
   source: Source;
   /** The ADK that our own code runs on. */
   adk: Adk;
-  /** Where the compiled server of ours lies. */
+  /** The folder of our compiled server. */
   build: string;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface Started {
   port: number;
 }
@@ -26,7 +26,7 @@ export async function listen(server: Server): Promise<Started> {
   return { port: (server.address() as AddressInfo).port };
 }
 
-/** What a browser posts, as far as a server without a protocol of its own reads it. */
+/** The part of a browser's request body that the plain servers read. */
 export interface Posted {
   id: string;
   question: string;

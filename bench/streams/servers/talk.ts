@@ -6,7 +6,7 @@ export async function talk(source: Source, question: string, write: (block: stri
   write(START);
   for (let step = 0; ; step++) {
     for await (const delta of source.step(question, step)) write(deltaBlock(delta));
-    if (!source.goesOn(question, step)) break;
+    if (!source.hasNextStep(question, step)) break;
     write(CALLS);
     write(OUTPUTS);
   }
