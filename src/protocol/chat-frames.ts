@@ -13,7 +13,7 @@ export function readChatFrame(text: string): ChatRequest {
   return readChatFrameValue(json);
 }
 
-/** Reads such a frame whose JSON is already parsed. */
+/** Reads a frame of the AI SDK's own WebSocket transport whose JSON is already parsed. Throws as `readChatFrame` does. */
 export function readChatFrameValue(json: unknown): ChatRequest {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw new ProtocolError('invalid_frame', 'A frame must be a JSON object.');
@@ -24,7 +24,7 @@ export function readChatFrameValue(json: unknown): ChatRequest {
   if (success) return { type, ...data } as ChatRequest;
   const [issue] = error.issues;
   const message = `"${issue?.path.join('.')}" of a ${type} frame is not valid: ${issue?.message}.`;
-  // Without its name the client could not tell which request failed.
+  // A rejection names the failed request by its `requestId`. A frame without one gets `invalid_frame`, which names no request.
   if (typeof requestId !== 'string') throw new ProtocolError('invalid_frame', message);
   throw new ProtocolError('bad_request', message, { requestId });
 }

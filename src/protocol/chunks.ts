@@ -11,8 +11,8 @@ import type {
 } from './wire/values.ts';
 
 /**
- * The type of a declared value. An optional field is absent, never undefined; a message has our metadata and data parts, which the
- * declaration cannot name, since they follow from it.
+ * The TypeScript type of a value that a zod schema of `wire/` declares. An optional field may be absent, but is never undefined. A
+ * `UIMessage` becomes our `Message`: the schema cannot name that type, because `Message` is itself derived from the schemas.
  */
 type Exact<T> = T extends readonly (infer Item)[]
   ? Exact<Item>[]
@@ -22,7 +22,7 @@ type Exact<T> = T extends readonly (infer Item)[]
       ? { [K in keyof T]: undefined extends T[K] ? Exact<Exclude<T[K], undefined>> : Exact<T[K]> }
       : T;
 
-/** Where a tool runs and whether the user is asked first: the two facts that make the four kinds of tool. */
+/** Where a tool runs (server or client) and whether the user is asked first: these two facts give the four kinds of tool. */
 export type ToolFacts = Exact<z.infer<typeof toolFacts>>;
 
 /** What the server asks the user for. */
@@ -59,8 +59,8 @@ export type WaitingReason = DataParts['waiting']['reason'];
 export type ToolRecord = ToolSet;
 
 /**
- * The tools of a record as the parts of a message show them. It is `InferUITools` of the AI SDK, with the place where each tool of `defineTool` runs, and any
- * tool where no record is given.
+ * The types that the tools of a record have in the parts of a message: `InferUITools` of the AI SDK, and for each tool of `defineTool` also `runsOn`. Without
+ * a particular record (`ToolRecord` itself), a part may show any tool.
  */
 export type MessageTools<TOOLS extends ToolRecord> = string extends keyof TOOLS
   ? UITools

@@ -5,10 +5,10 @@ import type { FrameData } from './wire/frames.ts';
 /** The value of `version` in client frames. */
 export const FRAME_VERSION = '1.0';
 
-/** The WebSocket subprotocol with chunk ids, several blocks in a frame, and binary sound. */
+/** The WebSocket subprotocol of a client that reads chunk ids, several blocks in one frame, and sound in binary frames. */
 export const SUBPROTOCOL = 'duologue.v1';
 
-/** The same for a client that stays connected as a watcher while another connection is the active one. */
+/** The WebSocket subprotocol with all of `SUBPROTOCOL`, for a client that stays connected as a watcher while another connection is active. */
 export const WATCHING_SUBPROTOCOL = 'duologue.v2';
 
 /** Prefix of the subprotocol that carries the key of the server, in base64url. */
@@ -17,7 +17,7 @@ export const KEY_SUBPROTOCOL = 'duologue.key.';
 /** The block that ends a response over SSE and a turn over BIDI. */
 export const DONE = 'data: [DONE]\n\n';
 
-/** The id of a chunk: the epoch names its log, the seq its place there. */
+/** The id of a chunk: `epoch` names the log that holds the chunk, `seq` is the position of the chunk in that log. */
 export interface ChunkId {
   epoch: string;
   seq: number;
@@ -35,7 +35,7 @@ export function parseChunkId(text: string): ChunkId | null {
   return match?.[1] !== undefined && Number.isSafeInteger(seq) ? { epoch: match[1], seq } : null;
 }
 
-/** A chunk as an SSE block. Deltas, which are most of a stream, are written by a template: it is faster than `JSON.stringify`. */
+/** Encodes a chunk as an SSE block. Most chunks are deltas; a template string encodes them faster than `JSON.stringify` would. */
 export function encodeBlock(chunk: Chunk | ApprovalResponse, id?: string): string {
   const line = id === undefined ? '' : `id: ${id}\n`;
   if ((chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && !chunk.providerMetadata) {
@@ -59,8 +59,8 @@ export interface Block {
 }
 
 /**
- * Splits SSE text that arrives in any pieces into blocks. It ignores comments and unknown fields, and scans each piece once,
- * however large the block is.
+ * Splits SSE text, which may arrive cut anywhere, into blocks. It ignores comments and unknown fields. It scans each piece of text
+ * once, also when a large block arrives in many pieces.
  */
 export class BlockDecoder {
   #line = '';
@@ -126,7 +126,7 @@ export const BINARY_HEADER = 8;
 export interface BinaryFrame {
   kind: (typeof BINARY)[keyof typeof BINARY];
   sampleRate: number;
-  /** The utterance that sound of the server belongs to; 0 in frames of clients. */
+  /** The number of the utterance that sound from the server belongs to; 0 in frames that clients send. */
   utterance?: number;
   payload: Uint8Array;
 }

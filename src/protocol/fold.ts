@@ -103,7 +103,7 @@ export class MessageFold {
     }
   }
 
-  /** Writes the user's decision on the call, as the client did. Only the first decision counts. */
+  /** Writes the user's decision into the part of the call, as the AI SDK's client does. Only the first decision counts. */
   decide(toolCallId: string, approved: boolean, reason?: string): void {
     const part = this.#calls.get(toolCallId);
     if (part?.state !== 'approval-requested' || !part.approval) return;
@@ -121,7 +121,7 @@ export class MessageFold {
     return this.#calls.has(toolCallId);
   }
 
-  /** Whether the message has a part for the call that is not settled. */
+  /** Whether the message has a part for the call and that part shows no outcome yet. */
   isOpen(toolCallId: string): boolean {
     const part = this.#calls.get(toolCallId);
     return part !== undefined && !hasOutcome(part);
@@ -155,7 +155,7 @@ export class MessageFold {
   #settle(toolCallId: string, state: ToolCallState, fields: Partial<ToolPart>): void {
     const part = this.#calls.get(toolCallId);
     if (!part) return;
-    // What replaces a preliminary output: the output of the call, or its error.
+    // The final output or error replaces a preliminary output.
     if (part.preliminary) {
       delete part.preliminary;
       delete part.output;

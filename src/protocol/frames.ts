@@ -9,7 +9,7 @@ import { clientId } from './wire/values.ts';
 
 type FrameType = keyof FrameData;
 
-/** A request that may have a `requestId`; a client that sends it again uses the same one. */
+/** A request that may have a `requestId`. A client that repeats a request after a lost connection sends the same `requestId`. */
 interface Named {
   requestId?: string | undefined;
 }
@@ -17,7 +17,7 @@ interface Named {
 /** Who finds the end of the user's speech: the client, by `start` and `stop`, or the model. */
 export type Detection = 'client' | 'server';
 
-/** What an interrupt says: the message (absent: the streaming one), and how much of its sound was played. */
+/** The content of an `interrupt` frame: the message (absent: the one being streamed), and how many milliseconds of its sound were played. */
 export interface Heard {
   messageId: string | undefined;
   playedMs: number | undefined;
@@ -99,7 +99,7 @@ export function readBinaryFrame(bytes: Uint8Array, limits: Limits = LIMITS): Cli
   }
 }
 
-/** The `requestId` of a frame that is invalid in another field. */
+/** The `requestId` of a frame that was rejected because of another field; undefined when the frame has no valid one. */
 function nameIn({ requestId }: Record<string, unknown>): string | undefined {
   const { data } = clientId.safeParse(requestId);
   return data;
@@ -171,7 +171,10 @@ function checkJpeg(isJpeg: boolean, bytes: number, limits: Limits): void {
     throw new ProtocolError('too_large', `A video frame has at most ${limits.imageBytes} bytes.`);
 }
 
-/** Searches for a wrong character: an expression that matches megabytes as a whole overflows the stack of newer engines. */
+/**
+ * Whether a text is base64. The expression searches for one wrong character, because an expression that must match a whole text of
+ * megabytes overflows the stack of newer JavaScript engines.
+ */
 function isBase64(text: string): boolean {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   const body = text.slice(0, text.length - padding);

@@ -66,7 +66,8 @@ export class Grammar {
         break;
       case 'start-step':
         if (this.step !== 'none') say('a step is open already');
-        // The SDK finds the call of an input in the last step only; over BIDI transports remove the steps.
+        // For `tool-input-available`, the AI SDK searches for the call in the last step only. Over BIDI a step only surrounds approval
+        // requests, and our transports remove it before the SDK reads the stream.
         if (this.mode === 'sse') for (const id of this.calls.keys()) this.earlier.add(id);
         this.step = 'empty';
         break;
@@ -82,7 +83,7 @@ export class Grammar {
         // An approved client call whose output is missing is announced again.
         if (this.calls.get(chunk.toolCallId) !== 'approval-requested')
           this.move(chunk.toolCallId, 'input', say);
-        // The response ends here, and a later response cannot continue an open block.
+        // The response ends after the call of a client tool, and a later response cannot continue an open text block.
         if (chunk.toolMetadata?.runsOn === 'client' && chunk.toolMetadata.asks !== true) this.closed(say);
         break;
       case 'tool-approval-request':
@@ -145,7 +146,10 @@ export class Grammar {
     this.step = 'none';
   }
 
-  /** Moves a call to its next state. Decisions are no chunks: `unseen` is the decision that must have come before. */
+  /**
+   * Moves a call to its next state. The server sends no chunk for a decision, so `unseen` names the decision that must have happened
+   * between the call's last chunk and this one.
+   */
   private move(id: string, event: ToolCallEvent, say: Say, unseen?: ToolCallEvent): void {
     const state = this.calls.get(id);
     if (!state) {

@@ -1,10 +1,13 @@
-/** Returns what a value should be, in words, when it is something else; null when it is valid. */
+/** Checks a value: returns null for a valid one, and for an invalid one a description of valid values, such as `a string or a function`. */
 export type Check = (value: unknown) => string | null;
 
 /** What each option of a type must be. Every option is declared once: a test writes docs/options.md from these checks. */
 export type OptionChecks<T> = { readonly [Name in keyof T]-?: Check };
 
-/** A check by words that name types, and values as JSON: `a string or a function`, `"queue" or "interrupt"`. Numbers are never negative. */
+/**
+ * Creates a check from a description that names the allowed types and, as JSON, the allowed values: `a string or a function`,
+ * `"queue" or "interrupt"`. A negative number is never valid.
+ */
 export const is =
   (wanted: string): Check =>
   (value) => {
@@ -16,7 +19,7 @@ export const is =
       : wanted;
   };
 
-/** Throws a `TypeError` that names the option when one is unknown or has an invalid value. `owner` is what has the options. */
+/** Throws a `TypeError` that names the first option that is unknown or has an invalid value. `owner` names the function or class in the error text. */
 export function checkOptions(owner: string, checks: Readonly<Record<string, Check>>, options: object): void {
   for (const [name, value] of Object.entries(options)) {
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
@@ -29,7 +32,7 @@ export function checkOptions(owner: string, checks: Readonly<Record<string, Chec
   }
 }
 
-/** The names that differ from a name in a few letters, nearest first, at most three. */
+/** The known names that differ from `name` in only a few letters, nearest first, at most three. */
 export function nearest(name: string, known: Iterable<string>): string[] {
   const most = Math.max(2, Math.floor(name.length / 3));
   return [...known]

@@ -16,7 +16,7 @@ const VOICED_STEPS = 2;
 const WITHIN = 6;
 /** How many times louder than the background speech is. */
 const ABOVE_BACKGROUND = 3;
-/** The largest change from sample to sample in a voice, as a share of its power. Hiss, rain and knocks change more. */
+/** The largest change from sample to sample that a voice has, as a share of its power. Hiss, rain and knocks have a larger change. */
 const ROUGHEST = 0.4;
 /** The coefficient of a high-pass at about 130 Hz, which removes rumble before the change is measured. */
 const HIGH_PASS = 0.95;
@@ -41,9 +41,9 @@ export function energyDetector({
   sensitivity = 0.5,
   quietMs = 700,
 }: EnergyDetectorOptions = {}): DetectSpeech {
-  // Of 32,767: nothing quieter is speech, however silent the room is.
+  // On the scale of 16-bit samples, up to 32,767. Quieter sound is never speech, even in a silent room.
   const faintest = 350 * 4 ** (1 - 2 * sensitivity);
-  // A whisper is rough as well.
+  // A whisper changes as much from sample to sample as hiss does, so a high sensitivity accepts rougher sound.
   const roughest = ROUGHEST + 5 * Math.max(0, sensitivity - 0.5);
   const quietSteps = quietMs / 20;
   return (onSpeech) => {

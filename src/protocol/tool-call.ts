@@ -54,7 +54,7 @@ export function isSettled(state: ToolCallState): boolean {
   return state === 'output-available' || state === 'output-error' || state === 'output-denied';
 }
 
-/** What decides whom a tool call waits for. */
+/** The facts about a tool call that decide which party it waits for. */
 export interface WaitingCall extends ToolFacts {
   state: ToolCallState;
   approved?: boolean | undefined;
@@ -142,24 +142,27 @@ export function reasonOf(reason: unknown, limits: Limits): { reason?: string } {
   return typeof reason === 'string' && reason !== '' ? { reason: cut(reason, limits.reasonLength) } : {};
 }
 
-/** What the user sends the tool with a decision, when there is something. What is nested too deep to be stored is left out. */
+/** The payload that the user sends to the tool with a decision; empty when there is none, or when it is nested too deep to be stored. */
 export function payloadOf(payload: unknown, limits: Limits): { payload?: unknown } {
   return payload === undefined || payload === null || !nestsWithin(payload, limits.depth) ? {} : { payload };
 }
 
-/** An output as an answer. One that is nested too deep to be stored is a failure of the tool. */
+/** The output of a client tool as an answer. An output that is nested too deep to be stored becomes a failure of the tool. */
 export function outputOf(toolCallId: string, output: unknown, limits: Limits): Answer {
   if (nestsWithin(output, limits.depth)) return { kind: 'output', toolCallId, output };
   return failureOf(toolCallId, `The output has more than ${limits.depth} levels`, limits);
 }
 
-/** A failure as an answer. */
+/** The failure of a client tool as an answer, with its error text cut to the limit. */
 export function failureOf(toolCallId: string, errorText: unknown, limits: Limits): Answer {
   const text = typeof errorText === 'string' ? errorText : 'The tool failed in the browser';
   return { kind: 'failure', toolCallId, errorText: cut(text, limits.errorLength) };
 }
 
-/** Replaces an input that is nested too deep to compare by null, which equals the arguments of no call: it counts as changed. */
+/**
+ * The input of an answer, which the server compares with the arguments of the call. An input that is nested too deep to compare
+ * becomes null. Null equals the arguments of no call, so such an input counts as changed.
+ */
 function bounded(input: unknown, limits: Limits): unknown {
   return nestsWithin(input, limits.depth) ? input : null;
 }

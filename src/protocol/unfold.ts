@@ -6,8 +6,9 @@ type ToolPart = Extract<MessagePart, { toolCallId: string }>;
 type Approval = { id: string; descriptor?: unknown; requestReason?: string };
 
 /**
- * The chunks of a stored message, from which a client builds the same message. With `from`, the chunks of the parts from that
- * index on, and of earlier calls only their ends. A decided approval request is left out: no chunk can carry the decision.
+ * The chunks of a stored message, from which a client builds the same message. With `from`, only the chunks of the parts from that
+ * index on, and for calls in earlier parts the chunk with their outcome. Approval requests that were decided are left out, because
+ * no chunk of `ai` 6 can carry the decision.
  */
 export function unfold(message: Message, from = 0): Chunk[] {
   const { id: messageId, metadata, parts } = message;
@@ -29,7 +30,8 @@ export function unfold(message: Message, from = 0): Chunk[] {
 }
 
 /**
- * The same for a whole message and a client of `ai` 7, where a chunk can carry a decision: decided approval requests come with their decision.
+ * Like `unfold`, but always for a whole message, and for clients of `ai` 7, where a chunk can carry a decision: the result includes
+ * decided approval requests, each followed by its decision.
  */
 export function unfoldDecided(message: Message): (Chunk | ApprovalResponse)[] {
   const parts = new Map(

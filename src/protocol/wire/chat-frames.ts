@@ -46,7 +46,7 @@ export const CHAT_REQUESTS = {
   }),
 };
 
-/** The frames that such a client gets. */
+/** The frames that the server sends to a `WebSocketChatTransport` of `ai` 7. */
 export const CHAT_REPLIES = {
   start: entry({
     about: 'There is a response to resume. Its chunks follow.',
@@ -86,11 +86,11 @@ type Frames<Entries extends Record<string, { fields: z.ZodType }>> = {
   [Type in keyof Entries]: { type: Type } & z.infer<Entries[Type]['fields']>;
 }[keyof Entries];
 
-/** A frame of a stock client after validation. */
+/** A frame of a `WebSocketChatTransport` after validation. */
 export type ChatRequest = Frames<typeof CHAT_REQUESTS>;
 
-/** A frame for a stock client. */
+/** A frame that the server sends to a `WebSocketChatTransport`. */
 export type ChatReply = Frames<typeof CHAT_REPLIES>;
 
-/** The chunk of `APPROVAL_RESPONSE`. */
+/** The type of the chunk that `APPROVAL_RESPONSE` declares. */
 export type ApprovalResponse = { type: 'tool-approval-response' } & z.infer<typeof APPROVAL_RESPONSE.fields>;

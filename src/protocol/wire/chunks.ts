@@ -150,7 +150,7 @@ export const CHUNKS = {
 /** The types of `CHUNKS`. */
 export const CHUNK_TYPES = Object.keys(CHUNKS) as (keyof typeof CHUNKS)[];
 
-/** What surrounds the data of a `data-*` chunk. */
+/** The fields of every `data-*` chunk beside its `type`. */
 export const dataEnvelope = z.object({
   data: json,
   id: id.optional().describe('a later chunk with the same type and id replaces the data'),

@@ -209,14 +209,14 @@ export type DataName = keyof typeof DATA;
 
 const names = Object.keys(DATA) as DataName[];
 
-/** The data that is sent and never part of a message. */
+/** The names of the `data-*` chunks that are sent but never become part of a message. */
 export const TRANSIENT_DATA: readonly DataName[] = names.filter((name) => DATA[name].transient);
 
 const FOR_WATCHERS: ReadonlySet<string> = new Set(
   names.filter((name) => 'forWatchers' in DATA[name]).map((name) => `data-${name}`),
 );
 
-/** Whether a chunk tells what another page did: only listeners that watch get it. */
+/** Whether the server sends a chunk only to listeners that watch, because the chunk reports what another page did. */
 export function isForWatchers({ type }: { readonly type: string }): boolean {
   return FOR_WATCHERS.has(type);
 }

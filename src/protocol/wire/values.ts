@@ -29,7 +29,7 @@ export const count = z.number().int().nonnegative();
 export const milliseconds = z.number().describe('milliseconds since 1970, by the clock of the server');
 export const base64 = z.string().describe('base64');
 
-/** Any JSON value. It must be there: a JSON encoder drops a field that is undefined. */
+/** Any JSON value. Undefined is invalid: `JSON.stringify` would leave out the field, and the client would get an object without it. */
 export const json = z.unknown().refine((value) => value !== undefined);
 
 /** Any JSON value as a type. */
