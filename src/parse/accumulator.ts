@@ -28,7 +28,7 @@ export interface Accumulator {
   end(): ParsedResponse;
 }
 
-/** Decodes the event in a chunk of a Bedrock InvokeModel stream. Its bytes are base64 text or a byte array. */
+/** Decodes the event inside a chunk of a Bedrock InvokeModel stream. `bytes` is base64 text or a byte array with the JSON of the event. */
 function chunkEvent(bytes: unknown): unknown {
   try {
     const raw =
@@ -73,7 +73,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
 
   const sink = {
     event(value: unknown) {
-      // Some recordings have a list of events where others have one.
+      // Some recordings hold a list of events in the place of a single event.
       if (Array.isArray(value)) value.forEach(pushEvent);
       else pushEvent(value);
     },
@@ -144,11 +144,11 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     }
     const taken = fold && streaming?.take(fold, event);
     if (fold && taken === true) {
-      // Bedrock adds its counts to the last event of a model.
+      // Bedrock adds its token counts to the last event that the model sends.
       if (fold.done) addBedrockFields(event, fold.body);
       return;
     }
-    // For models with the shape of another API, Bedrock sends its counts in an event of their own.
+    // For models whose events have the shape of another provider's API, Bedrock sends its token counts in a separate event.
     if (fold && !taken && addBedrockFields(event, fold.body)) return;
     if (taken === 'restart') {
       warn(warnings, 'stream_duplicate_start');

@@ -44,7 +44,7 @@ const [first, second, third, fourth, fifth, ...others] = DESCRIPTIONS as readonl
   ...ApiDescription<Api>[],
 ];
 
-/** Finds the API of a body or event by its shape. The first API that recognises the value has it. */
+/** Finds the API of a body or event by its shape. When several APIs recognise the value, the first one wins. */
 export function recognise(value: Obj): Match | null {
   const { object } = value;
   let as = first.recognise(value, object);

@@ -1,13 +1,13 @@
 import { type Draft, isObject, type Obj, obj } from './json.ts';
 
-/** Fields of which a later piece has the whole value; other texts continue the earlier value. */
+/** Fields whose value every piece sends in full, so a later value replaces the earlier one. Other texts are appended to the earlier text. */
 const RESTATED = new Set(
   'id role name index status format finish_reason stop_reason finishReason safetyRatings usage usageMetadata content_filter_results'.split(
     ' ',
   ),
 );
 
-// Deltas are shallow: a value that is nested deeper arrived complete.
+// Streams split values only near the top level. A value that is nested deeper than this arrives complete, so it is not copied.
 const DEPTH = 3;
 
 function isMergeable(value: unknown): value is Obj {

@@ -66,7 +66,7 @@ export function addTool(
   return use;
 }
 
-// How far a result looks back for its call: the limit keeps a response with thousands of results linear.
+// How many earlier calls are searched for the call of a result. Without a limit, a response with thousands of results would take quadratic time.
 const LOOK_BACK = 256;
 
 /** Adds a tool result, and sets the output and status of the call with that id; without an id, of the last call. */

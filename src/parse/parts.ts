@@ -250,7 +250,7 @@ export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: 
   if (RESULT.test(type)) {
     const output = item.content ?? item.output ?? item.result ?? item.tools ?? item.response;
     const state = str(item.status) + str(item.outcome) + str(obj(output).type);
-    // Where the part itself is the result, its `id` is not that of the call.
+    // When the part itself is the result, its `id` names the result, not the call.
     const callId = item.tool_use_id ?? item.call_id ?? (item === part ? null : (item.id ?? item.toolUseId));
     addToolResult(out, callId, output, Boolean(item.is_error) || FAILED.test(state), part);
   } else if (call) readBuiltin(out, item, type, call[1], part);

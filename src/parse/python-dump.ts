@@ -30,7 +30,7 @@ function inCamelCase(value: unknown): unknown {
  * returned unchanged.
  */
 export function fromPython(value: Obj): Obj {
-  // Nearly every response from the wire has this field.
+  // Nearly every response that no SDK converted has this field, so most calls end here.
   if (value.usageMetadata !== undefined) return value;
   return DUMPED.some((name) => value[name] !== undefined) ? (inCamelCase(value) as Obj) : value;
 }

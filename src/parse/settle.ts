@@ -107,7 +107,7 @@ export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj
   if (record.error) {
     const { error } = record;
     const seconds = Number(header.retryAfter ?? Number.NaN);
-    // The status and the retry delay are often only in the HTTP response.
+    // An error body often lacks the status and the retry delay, so they are read from the HTTP status and headers.
     record.finish = 'error';
     error.status = options.status ?? error.status;
     if (seconds >= 0) error.retryAfterMs ??= seconds * 1000;

@@ -244,7 +244,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
     output ??= minus(total, input);
   }
   if (reasoning && thoughts === null && total === plus(plus(input, output), reasoning)) {
-    // The output of xAI does not include reasoning. Only the total shows it.
+    // xAI does not count reasoning tokens as output. Only the total shows this: it is the sum of input, output and reasoning.
     output = plus(output, reasoning);
     warn(warnings, 'usage_reasoning_outside_output', reasoning);
   }

@@ -22,7 +22,7 @@ const streaming: Streaming = {
       case 'message_start':
         return start(fold, event.message);
       case 'message_delta':
-        // The counts are cumulative: later ones replace those of the start.
+        // The token counts are cumulative: those of this event replace those of `message_start`.
         restate(restate(fold.body, event.delta), { usage: event.usage });
         break;
       case 'message_stop':

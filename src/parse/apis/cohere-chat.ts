@@ -57,7 +57,7 @@ const streaming: Streaming = {
   },
 };
 
-/** Cohere writes finish reasons in capitals. OpenAI does not: so a single choice of OpenAI is not taken for a Cohere body. */
+/** Finish reasons of Cohere are in capitals. Those of OpenAI are not, so this pattern keeps a single OpenAI choice from passing as a Cohere body. */
 const REASON = /^[A-Z_]+$/;
 
 /**

@@ -90,7 +90,7 @@ const streaming: Streaming = {
 /** Gemini Live. All messages of a session are one response, with the field names of generateContent. */
 export const geminiLive: ApiDescription<'gemini.live'> = {
   api: 'gemini.live',
-  // There is no whole response, only messages.
+  // The Live API has no whole response, only messages, which `streaming.take` recognises.
   recognise: () => null,
   choicesIn: ({ candidates }) => list(candidates),
   streaming,

@@ -11,7 +11,7 @@ const streaming: Streaming = {
     if (fold.done) return 'restart';
     // A tool call arrives whole, in one chunk.
     merge(itemAt(fold, 0), isObject(message) ? message : { response, thinking, tool_calls, image });
-    // Between the first chunk and the last only the text changes.
+    // Only the first and the last chunk have top-level fields to copy: the chunks between them differ only in their text.
     if (!fold.started || done) restate(fold.body, event);
     fold.started = true;
     fold.done = done;
@@ -19,7 +19,8 @@ const streaming: Streaming = {
   },
   close({ api, body }, [answer]) {
     if (api === 'ollama.chat') body.message = answer;
-    // A stream that was cut during the thoughts has no text; the reader needs one to read the thoughts.
+    // A stream that was cut while the model was thinking has no `response`. `readLevel` reads `thinking` only from a body with a text,
+    // so an empty `response` is added.
     else Object.assign(body, { response: '' }, answer);
     return body;
   },

@@ -29,7 +29,7 @@ function inner(node: Draft, place: unknown): Draft {
   return node[key] as Draft;
 }
 
-/** Appends the text of a delta. The last word of its type and its indexes show the field. */
+/** Appends the text of a delta event to a field of the item. The last word of the event's type and its indexes say which field. */
 function grow(item: Draft, word: string, event: Obj): void {
   const { content_index, summary_index, command_index } = event;
   let node = item;
@@ -52,7 +52,7 @@ function closeItem(item: Draft): Obj {
     (part as Draft).type ??= part.refusal ? 'refusal' : part.transcript ? 'output_audio' : 'output_text';
   }
   if (isObject(commands)) item.action = { ...obj(action), commands: Object.values(commands) };
-  // An item whose first event is missing has no type; its fields show it.
+  // An item whose first event is missing has no type, so its other fields decide the type.
   item.type ??= content ? 'message' : item.arguments ? 'function_call' : 'reasoning';
   return item;
 }
