@@ -9,7 +9,7 @@ import type { OpenCalls } from './open-calls.ts';
 
 type Driver = RunRequest['driver'];
 
-/** The run of the agent. Input from an older run, by its number, changes nothing. */
+/** The run of the agent; `n` is its number. An input that carries the number of an older run is ignored. */
 type Run =
   | { is: 'none' }
   | { is: 'opening'; n: number; driver: Driver }
@@ -19,13 +19,13 @@ type Run =
 /** A run that has just ended. */
 export interface EndedRun {
   driver: Driver;
-  /** Whether the state closed it. */
+  /** Whether `close` was called; false when the run ended by itself. */
   wasClosed: boolean;
-  /** Whether it produced neither text nor sound. */
+  /** Whether the run produced no output and recognised no speech. */
   wasSilent: boolean;
-  /** When it was opened. */
+  /** When the run was opened. */
   openedAt: number;
-  /** The connection that sent it sound or pictures. */
+  /** The connection that sent sound or pictures to the run; null when none did. */
   fedBy: string | null;
 }
 
@@ -35,7 +35,7 @@ interface MadeCall {
   args: Record<string, unknown>;
   facts: ToolFacts;
   draft: Draft;
-  /** Whether it only waits for calls before it to be announced; otherwise it is announced when it is stored. */
+  /** True: the call is announced as soon as all earlier calls are. False: the call is announced when it is stored. */
   isAnnouncedNext: boolean;
 }
 
@@ -48,14 +48,14 @@ export class AgentRun {
   private openedAt = Number.NEGATIVE_INFINITY;
   /** The connection that sent sound or pictures to the run. */
   private fedBy: string | null = null;
-  /** Which side detects the end of speech, in the next run and in the open one. */
+  /** Which side detects the end of the user's speech: `next` in the next run, `now` in the open one. */
   private readonly detection: { next: Detection; now: Detection } = { next: 'server', now: 'server' };
   /** Calls that the model cancelled: it must get no response to them. */
   private readonly cancelled = new Set<string>();
   private readonly made = new Map<string, MadeCall>();
   /** Whether the model got input since it ended its turn. */
   private hasInput = false;
-  /** Whether the model speaks without input: then no message waits for it. */
+  /** Whether the model started to speak without input since its last turn, so that no user message waits for this output. */
   private unprompted = false;
   /** Texts about settled calls that the agent has not received yet, by message, for an agent that is driven turn by turn. */
   private readonly notices = new Map<string, string[]>();
@@ -115,7 +115,7 @@ export class AgentRun {
   openTurn(content: Content, customMetadata: Record<string, unknown>): void {
     const { optimistic } = this.context.policy;
     this.start({ driver: 'turn', content, customMetadata, optimistic });
-    // It gets no further input, so it is open as soon as it starts.
+    // A turn gets no further input, so its run counts as open at once, without waiting for `opened`.
     this.run = { is: 'open', n: this.count, driver: 'turn', isMuted: false, hasSpoken: false };
   }
 
@@ -124,7 +124,8 @@ export class AgentRun {
     this.count++;
     this.run = { is: 'opening', n: this.count, driver: request.driver };
     if (!context.policy.hasResponse) {
-      // The model would get a history with a call that has no response.
+      // An earlier run may have left calls without a response, and a model may reject such a history: these calls get an error first. Calls that wait
+      // stay open.
       const waiting = this.open.ids();
       context.store([{ do: 'close-dangling', errorText: NOT_COMPLETED, messageId: null, waiting }], null);
     }
@@ -152,7 +153,7 @@ export class AgentRun {
     this.run = { is: 'none' };
   }
 
-  /** The write that the run was to start with failed. False when there is no run with this number. */
+  /** The run was to open after a write, and the write failed: forgets the run. False when there is no run with this number. */
   neverOpened(n: number | null): boolean {
     if (this.run.is === 'none' || this.run.n !== n) return false;
     this.run = { is: 'none' };
@@ -164,7 +165,8 @@ export class AgentRun {
     const { run, openedAt, fedBy } = this;
     if (run.is === 'none' || run.n !== n) return null;
     this.run = { is: 'none' };
-    // A call that still runs ends beside the next run, which may continue the same session of the model.
+    // Keep the ids of cancelled calls whose tools still run: they end during the next run, which may resume the same session of the model, and that
+    // model must not get their outcome.
     for (const id of this.cancelled) if (!this.open.get(id)) this.cancelled.delete(id);
     this.made.clear();
     return {
@@ -203,14 +205,14 @@ export class AgentRun {
     this.context.emit({ type: 'send', n: live, content });
   }
 
-  /** Sends the model the response to a call that was never recorded. */
+  /** Sends the model the response to a call that was declined, so that the call has no record in the store. */
   sendResponse(
     { id, toolName: name }: { id: string; toolName: string },
     response: Record<string, unknown>,
   ): void {
     const { live } = this;
     if (this.cancelled.delete(id) || live === null) return;
-    // The model does not answer to an interrupted call.
+    // The model says nothing after an `interrupted` response, so that response counts as no input.
     this.promptedBy(response.interrupted !== true);
     const content = { role: 'user', parts: [{ functionResponse: { id, name, response } }] };
     this.context.emit({ type: 'send', n: live, content });
@@ -245,7 +247,7 @@ export class AgentRun {
     return this.detection.now !== detection;
   }
 
-  /** A connection sends sound or pictures. */
+  /** Records which connection sends sound or pictures to the run. */
   setFedBy(connection: string): void {
     this.fedBy = connection;
   }
@@ -301,7 +303,7 @@ export class AgentRun {
     return this.made.size > 0;
   }
 
-  /** What is known of the tools of these calls. */
+  /** The tool facts of the calls that ADK has neither run nor deferred yet. */
   get madeFacts(): ToolFacts[] {
     return [...this.made.values()].map(({ facts }) => facts);
   }
@@ -321,7 +323,7 @@ export class AgentRun {
     return call;
   }
 
-  /** Removes and returns the first calls that only waited for those before them to be announced. */
+  /** Removes and returns the calls at the front that only wait for earlier calls to be announced. */
   takeAnnouncedNext(): { id: string; call: MadeCall }[] {
     const taken: { id: string; call: MadeCall }[] = [];
     for (const [id, call] of this.made) {
@@ -336,7 +338,10 @@ export class AgentRun {
     this.made.clear();
   }
 
-  /** Keeps a text about a settled call of a message for the agent; null when the history has the response at the place of the call. */
+  /**
+   * Records that a call of a message was settled, so that the agent must continue the message. `notice` is the text that tells the agent the outcome;
+   * null when the history has the response directly after the call.
+   */
   addNotice(messageId: string, notice: string | null): void {
     this.notices.set(messageId, [
       ...(this.notices.get(messageId) ?? []),
@@ -348,7 +353,7 @@ export class AgentRun {
     return this.notices.has(messageId);
   }
 
-  /** Removes and returns the texts that the agent must get about a message. */
+  /** Removes and returns the texts that tell the agent about settled calls of a message. */
   takeNotices(messageId: string): string[] {
     const notices = this.notices.get(messageId) ?? [];
     this.notices.delete(messageId);

@@ -17,8 +17,8 @@ export interface PendingAcknowledgement {
 }
 
 /**
- * What every owner of the state uses: time and ids, which come from outside, the effects of the current input, whether clients
- * listen, and the policy in force. It calls no owner.
+ * What all parts of the state share: time and ids, which come from outside, the effects of the current input, whether clients listen, and the policy
+ * in force. It calls none of the parts.
  */
 export class Context {
   readonly options: SessionOptions;
@@ -141,7 +141,7 @@ export class Context {
     return this.effects.length;
   }
 
-  /** Removes and returns the effects since a mark: they follow a write instead. */
+  /** Removes and returns the effects since a mark, so that the caller can perform them after a write. */
   takeSince(mark: number): Effect[] {
     return this.effects.splice(mark);
   }
@@ -165,7 +165,7 @@ export class Context {
     return effects;
   }
 
-  /** The client that waits for a request may continue. */
+  /** Reports that a request was taken, so that the client that waits for it may continue. */
   takeRequest(request: RequestRef): void {
     this.emit({ type: 'take-request', request });
   }
@@ -179,7 +179,7 @@ export class Context {
     if (accepted) this.emit({ type: 'acknowledge', request, accepted });
   }
 
-  /** Stores a request alone, because nothing else is stored of it, and acknowledges it. */
+  /** Stores and acknowledges a request that leads to no other write. */
   storeRequest(request: RequestRef, accepted = acceptedRequest(request)): void {
     if (accepted)
       this.store([{ do: 'accept', accepted }], null, [{ type: 'acknowledge', request, accepted }]);
@@ -193,7 +193,7 @@ export class Context {
     this.acknowledge(request, accepted);
   }
 
-  /** Stores and takes a request whose call ended without it. */
+  /** Stores, acknowledges and takes a request whose answer no longer changes its call. */
   settleRequestAlone({ request, accepted }: PendingAcknowledgement): void {
     this.storeRequest(request, accepted);
     this.takeRequest(request);

@@ -14,9 +14,9 @@ import { Speech } from './speech.ts';
 import { Turns } from './turns/turns.ts';
 
 /**
- * The state of one conversation, in both modes. `apply` takes everything that happens and returns what must be done, as data. It is
- * synchronous and does no input or output; ids and time are passed in. Its owners, from the bottom up: context, messages (with open calls),
- * run, speech, calls, driver, turns. Each calls only those below it.
+ * The state of one conversation, in both modes. `apply` takes everything that happens and returns what must be done, as data. It is synchronous and
+ * does no input or output; ids and time are passed in. Its parts, from the bottom up: context, messages (with open calls), run, speech, calls,
+ * driver, turns. Each part calls only those below it.
  */
 export class ConversationState {
   private readonly context: Context;
@@ -47,7 +47,8 @@ export class ConversationState {
       ...([context, open, messages, userMessages, run, speech, calls, driver, recovered.queue] as const),
     );
     for (const message of recovered.messages) messages.add(message);
-    // A live run of this process has said nothing yet: its model gets each answer on its own.
+    // Only an agent that is driven turn by turn continues the newest message when all calls of the step are answered. A live model of this process
+    // has written nothing yet, and responds to each answer on its own.
     if (options.driver === 'turn') messages.recall(recovered.newest);
     for (const { record, state, ...facts } of recovered.calls) open.add(record, state, facts);
   }

@@ -26,7 +26,7 @@ export interface RequestRef {
   readonly connection: string | null;
 }
 
-/** Numbers a call that ADK waits with until the call is stored. */
+/** The number of a deferred call. ADK waits with the call until a `release-call` effect carries this number. */
 export type Ticket = number;
 
 /** What a run is opened with. A live run gets further input while it is open; a turn is one answer, and ends by itself. */

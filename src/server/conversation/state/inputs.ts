@@ -23,9 +23,9 @@ export interface MessageRequest {
   answerId?: string | undefined;
   /** Whether the message is stored in the queue. */
   isStored?: true;
-  /** The message of the agent that this request continues, once it is found. Nothing is shown of the user then. */
+  /** The message of the agent that this request continues, once it is found. Such a request adds no user message. */
   continues?: { messageId: string; message: Message | null };
-  /** Whether it is an instruction of the application: it stands in the agent's history alone, and is no user message. */
+  /** Whether the request is an instruction of the application: only the agent's history gets it, and clients see no user message. */
   isInstruction?: true;
 }
 

@@ -29,7 +29,7 @@ export class Draft {
     return this.started;
   }
 
-  /** Whether the message has no content. Chunks that wait for a slow write count, though `message` does not have them yet. */
+  /** Whether the message has no content. Chunks that were emitted but still wait for a slow write count, though `message` does not hold them yet. */
   get isEmpty(): boolean {
     return !this.hasChunks && this.message.parts.length === 0;
   }
@@ -81,7 +81,7 @@ export class Draft {
     this.hasChunks = true;
   }
 
-  /** Starts a response of its own with a new reader. */
+  /** Starts another response for this message, with a new reader. */
   restart(reader: MessageChunks): void {
     this.reader = reader;
   }
@@ -211,7 +211,7 @@ export class Messages {
     this.activeDraft = null;
   }
 
-  /** Removes the drafts that were to be continued, but for the first `count`, and returns them. */
+  /** Removes and returns the drafts that were to be continued, except the first `count`. */
   dropNext(count = 0): Draft[] {
     return this.next.splice(count);
   }
@@ -261,7 +261,7 @@ export class Messages {
     this.context.emit({ type: 'start', message: draft.message });
   }
 
-  /** Continues a draft in a response of its own: `start` is sent again. */
+  /** Continues a draft in a new response: its `start` is sent again. */
   resume(draft: Draft): void {
     this.activate(draft);
     this.closeBlocks();
@@ -282,9 +282,9 @@ export class Messages {
       if (!this.expected.includes(owner)) this.next.push(owner);
       return;
     }
-    // A message that the model started by itself in between is over.
+    // The model started another message by itself in between. It ends, because the model now continues `owner`.
     if (activeDraft && activeDraft !== owner && !this.calls.hasIn(activeDraft.id)) this.finish(activeDraft);
-    // The calls of one step are answered together, unless the conversation has moved on.
+    // The model continues when every call of the step is answered. Once the conversation has moved on, it responds to each answer at once.
     this.activate(owner, isComplete || this.lastActiveId !== owner.id);
   }
 
@@ -357,7 +357,9 @@ function finishMetadata({ metadata }: Message, reason: FinishReason, isClosed: b
   };
 }
 
-/** The user messages of a conversation: a message that comes again is recognised, and so is one that rewinds the conversation. */
+/**
+ * The user messages of a conversation. They are remembered to recognise a message that a client sends twice, and one that rewinds the conversation.
+ */
 export class UserMessages {
   private unansweredId: string | null;
   /** A fingerprint of each message, by its id, in order. */

@@ -62,7 +62,7 @@ export class OpenCall {
     return this.current;
   }
 
-  /** Whether clients know that there is such a call. */
+  /** Whether clients know of the call. */
   get isAnnounced(): boolean {
     return this.announced;
   }
@@ -210,14 +210,17 @@ export class OpenCall {
     this.stored = { ...this.stored, status: storedAs(this.current) };
   }
 
-  /** The tool asks for approval while it runs: the call waits as one that asked before. False when it cannot. */
+  /**
+   * The tool asks for approval while it runs: the call waits like a call that needed approval before it ran. False when its state does not allow
+   * that.
+   */
   askLate(approvalId: string, question: Question): boolean {
     if (!this.apply('ask')) return false;
     this.stored = { ...this.stored, approvalId, question };
     return true;
   }
 
-  /** Keeps what the user sent for the tool with the approval. */
+  /** Keeps the answer that the user sent to the tool together with the approval. */
   setAnswer(answer: unknown): void {
     this.stored = { ...this.stored, answer };
   }
@@ -249,7 +252,7 @@ export class OpenCall {
     this.stored = { ...this.stored, status: 'expired' };
   }
 
-  /** Keeps who approved the call; null when another process knows. */
+  /** Keeps who approved the call; null when another process received the decision. */
   setApprover(by: Identity | null): void {
     this.decider = { ...this.decider, by };
   }
@@ -311,7 +314,7 @@ export class OpenCalls {
     return false;
   }
 
-  /** Whether an approval request is shown, or its call is not over. */
+  /** Whether a call whose approval request was shown has no outcome yet, decided or not. */
   get isShowing(): boolean {
     return this.all.some(
       ({ record, state }) => record.approvalId !== null && state !== 'queued' && state !== 'issuing',
@@ -324,7 +327,9 @@ export class OpenCalls {
     return false;
   }
 
-  /** The call that continues when a client listens. */
+  /**
+   * The first call that the server continues once a client listens: it runs the tool, hands the call to the browser, or shows the approval request.
+   */
   get nextTakenUp(): CallRecord | null {
     const isDue = ({ state, asksForAnswer }: OpenCall) =>
       state === 'ready' || state === 'approved' || (state === 'queued' && (asksForAnswer || !this.isShowing));
@@ -404,7 +409,7 @@ export class OpenCalls {
     });
   }
 
-  /** When the next call times out; null when none does. Called for every input, so it creates nothing. */
+  /** When the next call times out; null when none does. Called for every input, so it allocates no array. */
   nextDeadline(): number | null {
     let next: number | null = null;
     for (const { state, record, isExpiring } of this.open.values()) {

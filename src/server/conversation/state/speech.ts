@@ -9,7 +9,7 @@ import type { OpenCalls } from './open-calls.ts';
 /** Input of a live run beside text: sound and pictures, and where the user's speech starts and ends. */
 type Media = { is: 'media'; blob: Blob } | { is: 'activity'; activity: 'start' | 'end' };
 
-/** Sound and pictures that wait for a run to open: two seconds of sound. */
+/** How many pieces of sound or pictures may wait for a run to open: two seconds of sound. */
 const MAX_HELD = 100;
 /** After a run that could not be opened for sound, how long sound opens no other run. */
 const REOPEN_MS = 10_000;
@@ -27,11 +27,14 @@ export class Speech {
   private readonly run: AgentRun;
   /** Media that waits for the run to open. */
   private held: Media[] = [];
-  /** Whether the run is closed only to be opened with other settings. */
+  /** Whether the run is being closed only to open another with a different speech detection. */
   private isReopening = false;
   private closedUntil = Number.NEGATIVE_INFINITY;
   private transcript = '';
-  /** Whether the user speaks, as the client signals, or spoke and has no answer. Without signals only the transcript tells. */
+  /**
+   * Whether the user speaks, or spoke and waits for an answer. `speaking` needs the signals of the client; without them only the transcript shows
+   * that the user spoke.
+   */
   private speech: 'none' | 'speaking' | 'unanswered' = 'none';
   private spokenAt = Number.NEGATIVE_INFINITY;
   /** The length of each message's speech in milliseconds; the message that spoke last stands at the end. */
@@ -84,7 +87,7 @@ export class Speech {
   /** The user starts the microphone. `isFree`: the model may get media now. `isBusy`: the agent works, so its run stays open. */
   startMicrophone(detection: Detection, from: string, isBusy: boolean, isFree: boolean): void {
     const { context, run } = this;
-    // The user wants to speak, whatever failed before.
+    // The user asks to speak, so a run is opened even if one failed a moment ago.
     this.closedUntil = Number.NEGATIVE_INFINITY;
     const isOther = run.chooseDetection(detection);
     if (run.live !== null && isOther && !isBusy) {
@@ -108,7 +111,8 @@ export class Speech {
   reportSilentRun({ fedBy, openedAt }: EndedRun, why: ProtocolError | null): boolean {
     const { context } = this;
     if (fedBy === null || this.messages.isWorking) return false;
-    // A model that closes after a while in silence is opened again; one that closes at once would do it again.
+    // A model that ends a silent run after `REOPEN_MS` is opened again at the next sound. A model that ends the run at once would do so again, so
+    // that is reported.
     if (why === null && context.now >= openedAt + REOPEN_MS) return false;
     const error = why ?? new ProtocolError('model_error', modelErrorText('UNREACHABLE', ''));
     this.held = [];
@@ -121,7 +125,7 @@ export class Speech {
   runEnded(): boolean {
     const { isReopening } = this;
     this.isReopening = false;
-    // The next run gets the speech that goes on.
+    // A user who still speaks continues in the next run. Speech that ended before gets no answer from a run that is over.
     if (isReopening) this.answered();
     else this.speech = 'none';
     return isReopening && this.held.length > 0;
@@ -154,7 +158,7 @@ export class Speech {
     // Speech beside an open approval request is answered in a message of its own, as a typed message is.
     if (active && !messages.isWorking && this.open.hasIn(active.id)) messages.deactivate();
     this.transcript = finished ? text : this.transcript + text;
-    // A transcript that comes while the agent answers is what the agent answers.
+    // A transcript that arrives while the agent works belongs to the speech that the agent already answers.
     if (this.speech !== 'speaking' && !messages.isWorking) this.waitForAnswer();
     this.publish(this.transcript, finished);
     if (!finished) return true;
@@ -176,7 +180,7 @@ export class Speech {
     this.spokenAt = this.context.now;
   }
 
-  /** A message speaks. */
+  /** Adds `ms` milliseconds of speech to a message. */
   spoke(messageId: string, ms: number): void {
     const before = this.spoken.get(messageId) ?? 0;
     this.spoken.delete(messageId);
@@ -198,7 +202,10 @@ export class Speech {
     this.context.store([{ do: 'cut', messageId, share }], { for: 'cut', messageId });
   }
 
-  /** Cuts messages whose speech has ended since the client reported how much was played: nothing is written after the cut. */
+  /**
+   * Cuts messages for which a client reported how much was played while they were still being spoken. The cut waits for the end of the speech,
+   * because text that is written later would follow the cut.
+   */
   settle(): void {
     for (const [messageId, playedMs] of this.played) {
       if (this.isSpeaking(messageId)) continue;

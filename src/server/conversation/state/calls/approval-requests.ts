@@ -9,8 +9,9 @@ import type { CallChunks } from './call-chunks.ts';
 type ApprovalRequestPurpose = Extract<Purpose, { for: 'approval-request' }>;
 
 /**
- * Shows approval requests: the next one, or all of them, as the policy says; and questions, all of them. A client ends its response at an approval request, and
- * sends the answers of a step together. So the browser calls of the step that need no approval are announced before its first request.
+ * Shows approval requests to clients, one at a time or all at once as the policy says, and every question at once. An AI SDK client ends its response
+ * at an approval request, and sends all answers of a step in one request. So the browser calls of the step that need no approval are announced before
+ * its first approval request.
  */
 export class ApprovalRequests {
   private readonly context: Context;
@@ -60,18 +61,18 @@ export class ApprovalRequests {
     const { context, open, messages, chunks } = this;
     const { approvalsTogether, hasResponse } = context.policy;
     const queued = open.inState('queued');
-    // A response ends with the run, when every call of the step is shown.
+    // Only over a socket: an HTTP response ends with the run, and by then every call of the step is known.
     this.isWaiting = !hasResponse && queued.length > 0 && this.isExpecting(isBrowserCall);
     if (this.isWaiting) return;
     for (const call of queued) {
-      // A question waits for no approval request.
+      // A question is shown even while an approval request is open.
       if (!approvalsTogether && open.isShowing && !call.asksForAnswer) continue;
       const draft = messages.get(call.record.messageId);
-      // A response shows the requests of its own message.
+      // An HTTP response shows only the approval requests of the message that it streams.
       if (!draft || (hasResponse && draft !== messages.active)) continue;
       call.apply('show');
       const expiresAt = this.deadlineOf(call);
-      // The ledger has the call; it may lack the deadline.
+      // The call is in the ledger already; a write is needed only if the stored deadline differs.
       const isKnown = call.record.expiresAt === expiresAt;
       call.setDeadline(expiresAt);
       messages.closeBlocksOf(draft);
@@ -84,7 +85,7 @@ export class ApprovalRequests {
       };
       const writes: Write[] = isKnown ? [] : [{ do: 'show', call: call.record }];
       const mark = context.mark();
-      // A client that sees only browser calls ends its response: it must know of the request by then.
+      // A client that has answered every call it knows of ends its response. So the call that needs approval is announced before the browser calls.
       if (beside.length > 0 && !chunks.usesConfirmations) chunks.announce(call, draft);
       for (const one of beside) chunks.announce(one, draft);
       chunks.ask(call, draft, approvalsTogether ? 0 : this.countQueued(draft));
@@ -96,7 +97,7 @@ export class ApprovalRequests {
   /** A request could not be stored, so no client saw it. Returns its call, which must end. */
   notShown({ callId, isAnnounced, beside }: ApprovalRequestPurpose): OpenCall | undefined {
     const { open } = this;
-    // The chunks after the failed write were not sent: the browser calls beside the request are still to be announced.
+    // The chunks that were to follow the failed write were not sent, so the browser calls announced with the request must be announced again.
     for (const id of beside) {
       const one = open.get(id);
       if (!one) continue;
@@ -109,7 +110,7 @@ export class ApprovalRequests {
     return call;
   }
 
-  /** Until when a request waits that is shown now: by the definition of its tool, otherwise by the policy. */
+  /** The deadline of an approval request that is shown now: from the definition of its tool, otherwise from the policy. */
   private deadlineOf({ approvalTimeoutMs, asksForAnswer }: OpenCall): number | null {
     const { now, policy, options } = this.context;
     const byServer = asksForAnswer ? options.questionTimeoutMs : policy.approvalTimeoutMs;
@@ -124,7 +125,7 @@ export class ApprovalRequests {
     return known + this.run.madeFacts.filter(({ asks }) => asks).length;
   }
 
-  /** Whether the agent made such a call that is not stored yet and that no client knows of. */
+  /** Whether the agent made a call that `isSuch` accepts, and that is not stored yet and unknown to clients. */
   private isExpecting(isSuch: (facts: ToolFacts) => boolean): boolean {
     const isToCome = ({ isAnnounced, record: { runsOn, approvalId } }: OpenCall) =>
       !isAnnounced && isSuch({ runsOn, asks: approvalId !== null });
@@ -138,13 +139,13 @@ export class ApprovalRequests {
     return taken;
   }
 
-  /** Announces browser calls that no approval request of their step comes with. */
+  /** Announces the held browser calls when no approval request of their step will be shown with them. */
   private announceHeld(): void {
     const { messages, chunks } = this;
     for (const { record } of this.held) {
       const draft = messages.get(record.messageId);
       const taken = draft ? this.takeHeld(draft) : [];
-      // A call that was interrupted meanwhile is not announced, and its message may have ended.
+      // A held call that was interrupted meanwhile is not announced, and its message may have ended.
       if (!draft || taken.length === 0) continue;
       messages.closeBlocksOf(draft);
       for (const call of taken) chunks.announce(call, draft);

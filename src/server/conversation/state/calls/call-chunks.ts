@@ -8,7 +8,10 @@ import type { OpenCall } from '../open-calls.ts';
 
 type NamedCall = Pick<CallRecord, 'id' | 'toolName' | 'args'>;
 
-/** Sends what clients see of a call, in both dialects: that it was made, its approval request, and its outcome. */
+/**
+ * Sends what clients see of a call: that it was made, its approval request, and its outcome. Approval requests are either AI SDK chunks or, in the
+ * confirmation dialect, separate tool calls.
+ */
 export class CallChunks {
   private readonly context: Context;
   private readonly messages: Messages;
@@ -20,25 +23,28 @@ export class CallChunks {
     this.messages = messages;
   }
 
-  /** Whether the confirmation dialect is on: a confirmation is a tool call of its own. */
+  /** Whether the confirmation dialect is on: clients get each confirmation as a separate tool call. */
   get usesConfirmations(): boolean {
     return this.context.options.confirmations === 'tool';
   }
 
-  /** Whether a call is announced only when it is stored: questions, and over a socket calls that wait, which are announced one after the other. */
+  /**
+   * Whether a call is announced only once it is stored. True for questions; over a socket also for calls that need approval or run in the browser,
+   * which are announced one after the other.
+   */
   isAnnouncedLate({ asks, runsOn, question }: ToolFacts): boolean {
     if (question) return true;
     return !this.context.policy.hasResponse && (asks || runsOn === 'client');
   }
 
-  /** Announces a call that ADK runs, or will record. */
+  /** Announces a call as soon as the model makes it, before ADK runs its tool or defers the call. */
   announceEarly(call: NamedCall, facts: ToolFacts, draft: Draft): void {
     if (this.usesConfirmations && facts.asks) return;
     this.announced.add(call.id);
     this.sayCall(call, facts, draft);
   }
 
-  /** Whether a call was announced early, and ADK's own loop runs its tool. */
+  /** Whether a call was announced early and has neither an outcome nor a record, which means that ADK's own loop runs its tool. */
   isAnnounced(callId: string): boolean {
     return this.announced.has(callId);
   }
@@ -48,7 +54,7 @@ export class CallChunks {
     return this.announced.delete(callId);
   }
 
-  /** An announced call is not recorded after all: ADK answers it, or nothing does. */
+  /** Marks a call as announced early again, because its record could not be stored: ADK reports its outcome, or the end of the run ends it. */
   giveBack(callId: string): void {
     this.announced.add(callId);
   }
@@ -74,7 +80,7 @@ export class CallChunks {
     this.sayCall(call.record, { runsOn, asks: approvalId !== null, ...asked }, draft);
   }
 
-  /** Sends the input again, so that a response of its own shows what the browser must do. */
+  /** Sends the input of a call again, so that the new response shows the client which browser tool to run. */
   repeatInput({ record }: OpenCall, draft: Draft): void {
     if (this.usesConfirmations) return;
     const { id: toolCallId, toolName, args: input, runsOn } = record;
@@ -101,7 +107,7 @@ export class CallChunks {
     context.emit({ type: 'say-stored', messageId, chunk, inStep: context.policy.steps });
   }
 
-  /** In the confirmation dialect: sends a call of its own that asks about the original one. */
+  /** In the confirmation dialect: sends the confirmation, a separate tool call whose input holds the original call. */
   private announceConfirmation(call: OpenCall, draft: Draft): void {
     const { approvalId, id, toolName: name, args, question } = call.record;
     if (approvalId === null) return;
@@ -133,7 +139,7 @@ export class CallChunks {
     this.announce(call, draft);
   }
 
-  /** The chunks of an outcome, for what the message shows: the call, and in the confirmation dialect the confirmation. */
+  /** The chunks that report an outcome for what the message shows: for the call, and in the confirmation dialect for the open confirmation. */
   forOutcome(call: OpenCall, outcome: CallOutcome): Chunk[] {
     const { denials } = this.context.options;
     const { approvalId, id } = call.record;
@@ -150,7 +156,8 @@ export class CallChunks {
   ): void {
     const { messages } = this;
     const toolMetadata = { ...facts };
-    // Another agent may still write while this one calls a browser tool, which ends the response: no block stays open then.
+    // Another agent may still write text in this message while this agent calls a browser tool. The client ends the response at that call, so no text
+    // block may stay open.
     if (facts.runsOn === 'client' && !facts.asks) messages.closeBlocksOf(draft);
     messages.say(draft, { type: 'tool-input-start', toolCallId, toolName, toolMetadata });
     messages.say(draft, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });

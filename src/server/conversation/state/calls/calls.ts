@@ -24,7 +24,7 @@ import { Outcomes } from './outcomes.ts';
 type Expiry = Extract<Purpose, { for: 'expiry' }>;
 type Execution = Extract<Purpose, { for: 'execution' }>;
 
-/** What clients see of a call before it starts, and the place of the effects since then. */
+/** What clients saw of a call before it started, and the mark from which on effects must follow the write of its start. */
 type BeforeStart = Pick<Execution, 'isAnnounced' | 'isConfirming'> & { mark: number };
 
 /**
@@ -44,7 +44,7 @@ export class Calls {
   private retriesAt: number | null = null;
   /** The newest preliminary output of each call, until it is sent or the call ends. */
   private readonly progress = new Map<string, unknown>();
-  /** Calls that timed out while a posted request was about to start, until that request reports them. */
+  /** Calls that timed out while an HTTP request was about to start. That request reports them in its response. */
   private readonly late: LateCall[] = [];
 
   constructor(context: Context, open: OpenCalls, messages: Messages, run: AgentRun) {
@@ -84,7 +84,7 @@ export class Calls {
       const event = firstEvent(call.record);
       call.apply(event);
       if (isUnwanted || !draft) {
-        // Interrupted while it was stored. No client knows of it, unless ADK announced it before.
+        // The call was interrupted while it was being stored. No client knows of it, unless it was announced early.
         if (call.isAnnounced) this.settleLate(call, INTERRUPTION);
         else outcomes.endUnannounced(call, INTERRUPTION);
       } else {
@@ -153,7 +153,7 @@ export class Calls {
     const { outcome, acknowledges } = step;
     if (outcome.kind === 'output' && this.context.options.callsBack)
       return this.runCallbacks(step, outcome.output);
-    // Decision and output may come together: the approval is used all the same.
+    // A browser may send the decision and the output in one request: the approval is consumed all the same.
     const before = this.beforeStart(call);
     chunks.confirm(call);
     if (call.holdsApproval) this.consume(call, before);
@@ -193,17 +193,20 @@ export class Calls {
     this.requests.showNext();
   }
 
-  /** Until when the browser may take for a call. */
+  /** The deadline for the output of a call that is handed to the browser now; null means no limit. */
   private clientDeadline(): number | null {
     const { now, options } = this.context;
     return options.clientTimeoutMs === null ? null : now + options.clientTimeoutMs;
   }
 
-  /** Notes what clients see of a call that starts. The effects from now on follow the write of its start. */
+  /**
+   * Records what clients see of a call that is about to start. The effects that are emitted from now on are performed after the write of its start.
+   */
   private beforeStart(call: OpenCall): BeforeStart {
     const { context, messages, chunks } = this;
     const draft = messages.get(call.record.messageId);
-    // In the confirmation dialect chunks of the message follow the write; the `start` of the message does not depend on it.
+    // In the confirmation dialect, chunks of this message are sent only after the write. Its `start` chunk does not depend on the write, so it is
+    // sent before.
     if (draft && chunks.usesConfirmations) messages.turnTo(draft);
     const { isAnnounced, isConfirming } = call;
     return { mark: context.mark(), isAnnounced, isConfirming };
@@ -265,7 +268,7 @@ export class Calls {
       open.settle(call);
       return;
     }
-    // It is tried again after a moment, and clients get the chunks that were to follow the write then.
+    // The start is tried again after a moment. Clients get the chunks that were to follow the failed write then.
     call.putBack();
     call.setAnnounced(isAnnounced);
     call.setConfirming(isConfirming);
@@ -294,8 +297,8 @@ export class Calls {
   }
 
   /**
-   * Sends the newest preliminary output of each call that runs. While the agent writes another message it waits: every change of message would break the text there
-   * into pieces. Called after every input.
+   * Sends the newest preliminary output of each running call. An output waits while the agent writes another message, because every switch between
+   * messages would split the text of that message into several blocks. Called after every input.
    */
   showProgress(): void {
     const { context, messages, progress } = this;
@@ -329,7 +332,7 @@ export class Calls {
       // A live model says nothing until it gets the output, which may take hours: the next message does not wait for that. An agent that is
       // driven turn by turn still has to end its run, and the next message does wait for that.
       if (run.isLive && messages.active?.id === messageId) messages.setWorking(false);
-      // Its output may come days later.
+      // No deadline: the output of a long-running tool may come days later.
       call.setDeadline(null);
       context.store([{ do: 'park', call: call.record }], null);
       return outcomes.releaseLock(call);
@@ -340,7 +343,7 @@ export class Calls {
     outcomes.end(call, { kind: 'error', errorText });
   }
 
-  /** A tool asks for approval while it runs. It did nothing yet, and runs again when the user has approved. */
+  /** A tool asks for approval while it runs. The tool has done nothing yet, and runs again once the user has approved. */
   private askLate(call: OpenCall, question: Question): void {
     const { context, messages, run, outcomes } = this;
     if (!call.askLate(`approval_${context.newId()}`, question)) return;
@@ -356,7 +359,7 @@ export class Calls {
     outcomes.releaseLock(call);
   }
 
-  /** The model cancelled calls and gets no response to them. A call that runs has its effect, and ends with its outcome. */
+  /** The model cancelled calls, and gets no response to them. A tool that already runs is not stopped: its call ends with the outcome of the tool. */
   cancel(callIds: readonly string[], outcome: CallOutcome): void {
     for (const id of callIds) {
       const call = this.open.get(id);
@@ -398,7 +401,7 @@ export class Calls {
   /** An approval request timed out, unless it was decided before. */
   expired({ callId, isQuiet }: Expiry, stored: DecidedBefore | null): void {
     const call = this.open.get(callId);
-    // A decision that reached the store too late made the request expire there, so it is undecided.
+    // A decision that came after the deadline was stored as `expired`, so the request counts as undecided.
     const decided = stored?.call.status === 'expired' ? null : stored;
     if (call?.isUndecided) {
       const step = decided ? this.decisions.decidedBefore(call, decided) : null;
@@ -425,7 +428,7 @@ export class Calls {
     else this.outcomes.end(call, outcome);
   }
 
-  /** Reports calls that timed out for a posted request which did not start after all. */
+  /** Reports calls that timed out, because the HTTP request that was to report them did not start after all. */
   publishLate(): void {
     for (const one of this.late.splice(0)) this.outcomes.publishSettled(one);
   }

@@ -88,7 +88,7 @@ export class Decisions {
     });
   }
 
-  /** A decision was rejected because the store has another one, which this process did not know: that one counts. */
+  /** The store rejected a decision because it holds an earlier one that this process did not know. Applies the earlier decision instead. */
   private learn(verdict: Verdict, { user: by }: Identity): Step | null {
     const decided = verdict.kind === 'refused' ? verdict.decided : undefined;
     const call = decided && this.open.get(decided.id);
@@ -100,7 +100,7 @@ export class Decisions {
     const { open, messages } = this;
     const approved = decisionIn(decided);
     if (approved === null) {
-      // The approval was used, or the call ended there.
+      // The other process has used the approval or ended the call: this process has nothing left to do for it.
       open.settle(call);
       return null;
     }
@@ -149,7 +149,7 @@ export class Decisions {
     answer: Exclude<Answer, { kind: 'decision' }>,
   ): { call: OpenCall; outcome: CallOutcome } | { rejected: string } | null {
     const call = this.open.get(answer.toolCallId);
-    // The browser may answer only what runs there: a claimed output of a server tool is ignored.
+    // A client may only answer browser calls, questions and long-running calls. An output that it sends for a server tool is ignored.
     if (!call?.isAnswerable) return null;
     if (answer.input !== undefined && hashArgs(answer.input) !== call.record.argsHash) {
       return { rejected: 'arguments differ from those of the call' };

@@ -54,16 +54,16 @@ export class Outcomes {
     const isCancelled = run.hasCancelled(call.record.id);
     const isHeard = !isInterrupted && !isOffline && !isCancelled && !context.isAbandoned && !hasResponse;
     if (isHeard && !pauseEndsRun && !run.isOpen) {
-      // An outcome that is stored before ADK has read the session would reach the model twice.
+      // The outcome waits for a live run. Stored before ADK has read the session, it would reach the model twice: in the history and as a response.
       if (call.endLater(outcome, acknowledges)) run.openLive();
-      // The outcome of the first answer waits already: the request of a second one is taken at once.
+      // The outcome of an earlier answer already waits for the run. The request with the second answer changes nothing, and is acknowledged at once.
       else if (how.acknowledges) context.settleRequestAlone(how.acknowledges);
       return;
     }
     const { record } = call;
     const owner = messages.get(record.messageId);
     if (!owner) return;
-    // A response writes another message: this one is amended where it is stored, and its listeners get the change apart from the response.
+    // An HTTP response streams another message. The message of this call is amended in the store, and listeners get the change outside the response.
     if (hasResponse && owner !== messages.active)
       return this.publishSettled(this.endQuietly(call, outcome, acknowledges));
     if (!open.settle(call)) return;
@@ -119,7 +119,10 @@ export class Outcomes {
     this.requests.setDue();
   }
 
-  /** The model gets no response that it could answer: a message continues only if it is being written already. */
+  /**
+   * Finishes the message of a cancelled call, unless the agent is writing it: the model gets no response to the call, so it would not continue the
+   * message.
+   */
   private finishCancelled(owner: Draft): void {
     const { messages, open } = this;
     const isWritten = owner === messages.active && messages.isWorking;
@@ -148,7 +151,7 @@ export class Outcomes {
     const amend = (isStored: boolean): Effect[] => {
       const mark = context.mark();
       if (acknowledges) context.settleRequest(acknowledges, isStored);
-      // A call that was never announced stands in no message.
+      // No message shows a call that was never announced.
       if (reported.length > 0) context.emit({ type: 'amend', messageId, chunks: reported });
       return context.takeSince(mark);
     };
@@ -181,7 +184,7 @@ export class Outcomes {
     }
   }
 
-  /** The next tool starts when the changes of this one are stored, and sees them. */
+  /** Releases the tool lock of a call. The effect follows the write of the outcome, so that the next tool sees the state changes of this one. */
   releaseLock(call: OpenCall): void {
     if (call.releaseLock()) this.context.emit({ type: 'release-lock', callId: call.record.id });
   }
@@ -198,7 +201,7 @@ function outcomeWrites(
   ];
 }
 
-/** What the ledger gets when an undecided call ends: a question was answered or declined, or none of that will happen. */
+/** The ledger writes for an undecided call that ends: its question was answered or declined, or its approval request expires. */
 function decidingWrites(call: CallRecord, outcome: CallOutcome): Write[] {
   if (outcome.kind === 'error')
     return [{ do: outcome.declined ? 'decline' : 'expire', call, reason: outcome.errorText }];

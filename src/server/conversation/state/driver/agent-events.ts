@@ -79,7 +79,8 @@ export class AgentEvents {
     if (!says && !event.outputTranscription?.text) return this.unassigned.push(event);
     const draft = messages.begin();
     this.speech.answered();
-    // The agent speaks first or continues by itself, or this is the rest of a turn that ended, and nothing follows.
+    // No message is active: the agent answers speech, speaks first, or sends the last events of a turn that ended. Without input since its last turn
+    // it may say nothing more, so it does not count as working.
     run.noteSpeaking();
     messages.setWorking(run.isPrompted);
     return draft.read(event);
@@ -95,7 +96,7 @@ export class AgentEvents {
     }
     if (out.type === 'interrupted' && out.cancelled.length > 0)
       return this.calls.cancel(out.cancelled, { kind: 'error', errorText: CANCELLED });
-    // A model that no message waits for may be away.
+    // `data-waiting` reports that the model failed and when it is called again. It is not sent when no message waits for the model.
     if (run.isMuted || (out.type === 'data-waiting' && !messages.isWorking)) return;
     if (!active) {
       if (out.type === 'failed') speech.reportFailure(out);
@@ -195,7 +196,10 @@ export class AgentEvents {
     this.messages.say(draft, chunk);
   }
 
-  /** A call that the run answers and that no client knows of: a tool of ADK's own, an unknown one, or one that cannot wait. */
+  /**
+   * Reports a call that ADK answered inside the run and that no client knows of: a tool of ADK's own, an unknown tool, or a tool that cannot be
+   * deferred.
+   */
   private answeredInside(draft: Draft, { id, name: toolName, response }: ToolResponse, view: RunView): void {
     const args = this.run.takeCall(id)?.args ?? {};
     if (!this.open.get(id)) this.calls.chunks.announceInside({ id, toolName, args }, draft);
@@ -212,7 +216,8 @@ export class AgentEvents {
       messages.setWorking(true);
       return;
     }
-    // The turn continues when its call is answered, and has one end. Speech is answered in a message of its own.
+    // The message has an open call: it pauses, and continues when the call is answered, so that it finishes only once. The user's speech is answered
+    // in another message.
     messages.pause(draft);
     messages.deactivate();
     messages.setWorking(isWorking);
@@ -232,7 +237,7 @@ export class AgentEvents {
     const { active } = messages;
     if (active && !this.open.hasIn(active.id)) return;
     if (active) messages.pause(active);
-    // The model was interrupted: the message that it wrote has ended, or waits.
+    // No message is active, because the model was interrupted: its message has ended, or waits for an answer.
     else if (!messages.activateNext()) messages.setWorking(false);
   }
 
@@ -242,14 +247,14 @@ export class AgentEvents {
     speech.answered();
     run.endTurn();
     const conclude = (draft: Draft) => {
-      // The turn continues when its open calls are answered, and has one end.
+      // A message with open calls continues when they are answered, so that it finishes only once.
       const waits = draft.failure === null && open.hasIn(draft.id);
       if (waits) messages.pause(draft);
       else messages.finish(draft);
     };
     messages.setWorking(false);
     if (messages.active) conclude(messages.active);
-    // The model may have got several results at once: it speaks once for all of them.
+    // The model may have got the outcomes of several messages at once, and answers all of them in one message: the others end here.
     for (const draft of messages.dropNext(continues === false ? 0 : 1)) conclude(draft);
     messages.activateNext(continues === true);
   }

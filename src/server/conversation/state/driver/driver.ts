@@ -36,7 +36,7 @@ export class Driver {
   private readonly calls: Calls;
   /** The HTTP response that is being given; at most one. */
   private response: HttpResponse | null = null;
-  /** Over a socket: the draft whose run is over, while its history is completed. */
+  /** Over a socket: the draft whose run is over, while missing responses are being added to its history. */
   private concluding: Draft | null = null;
   /** Text of an interrupted run that ADK does not store. */
   private cutText: { messageId: string; text: string } | null = null;
@@ -121,7 +121,7 @@ export class Driver {
     if (!response || response.isStopped) return response !== null;
     response.isStopped = true;
     this.context.emit({ type: 'abort-tools' });
-    // A call that is being stored is no longer shown.
+    // End calls whose record is being written, so that they are not shown once they are stored.
     for (const call of this.open.inState('issuing')) this.calls.outcomes.end(call, INTERRUPTION);
     if (response.stage.is === 'working') this.run.close();
     else if (response.stage.is === 'answering') this.concludeResponse(response);
@@ -195,7 +195,7 @@ export class Driver {
   private concludeResponse(response: HttpResponse): void {
     const { stage, draft, isStopped } = response;
     if (stage.is === 'ending') return;
-    // These steps are no longer performed, but their requests are acknowledged.
+    // The remaining steps are not performed, but the requests that they would acknowledge are acknowledged.
     for (const step of stage.is === 'answering' ? stage.steps : [])
       if ('acknowledges' in step && step.acknowledges) this.context.settleRequestAlone(step.acknowledges);
     response.stage = { is: 'ending' };
@@ -233,7 +233,10 @@ export class Driver {
     this.complete(draft, missed);
   }
 
-  /** The draft whose history is complete; null when its turn was interrupted meanwhile: then an HTTP response may have started already. */
+  /**
+   * Returns the draft whose history write has ended. Null when its turn over the socket was interrupted meanwhile; an HTTP response for another
+   * message may have started by then.
+   */
   private takeConcluded(messageId: string): Draft | null {
     const { messages, response, concluding } = this;
     if (concluding?.id !== messageId) return response?.draft.id === messageId ? response.draft : null;
@@ -281,19 +284,19 @@ export class Driver {
   private endDrafts(wasClosed: boolean, failure: string): void {
     const { context, messages, open } = this;
     const { active, isWorking } = messages;
-    // The model was to continue the active message, and did not.
+    // The active message has no open call, so the model should have continued it and did not.
     const isUnfinished = active !== null && !open.hasIn(active.id);
     const drafts = messages.expected.filter((draft) => draft !== active || isWorking || isUnfinished);
     for (const draft of drafts) {
       if (context.isClosed && draft.isEmpty) {
-        // A message without content was not stored, and can be asked for again.
+        // An empty message was not stored: the next process can start the answer again.
         messages.forget(draft);
         continue;
       }
       const isActive = draft === active && isWorking;
       const hasFailed = isActive && !wasClosed;
       if (!hasFailed && open.hasIn(draft.id)) {
-        // It continues when its calls are answered, in this process or the next.
+        // The message continues when its calls are answered, in this process or the next.
         messages.pause(draft);
         continue;
       }
@@ -303,12 +306,12 @@ export class Driver {
     messages.reset();
   }
 
-  /** Takes a call that ADK made and waits with. */
+  /** Takes a call that ADK deferred. ADK waits until the ticket of the call is released. */
   deferred(n: number, call: DeferredCall, ticket: Ticket): void {
     const { context, messages, run, calls } = this;
     const draft = run.takeCall(call.id)?.draft ?? messages.active;
     if (!run.isOpenAs(n)) return context.emit({ type: 'release-call', ticket, error: 'The run is over.' });
-    // Its message may be over, or may never have started.
+    // The message of the call may be over, or may never have started.
     const isWanted = draft && messages.get(draft.id) && !run.isMuted;
     if (isWanted) calls.issue(call, draft, ticket, n);
     else calls.decline(call, ticket);

@@ -15,7 +15,7 @@ import type { Starting } from './starting.ts';
 
 type DecisionPurpose = Extract<Purpose, { for: 'decision' }>;
 
-/** Answers of one request that are read; a client never waits for more. */
+/** The largest number of answers that are read from one request; a client never has more open calls. */
 const MAX_ANSWERS = 100;
 
 /** Requests with answers that may wait, as while the store is slow. A page that answers every call of a large step at once makes fewer. */
@@ -57,7 +57,7 @@ export class Answers {
   /** Takes answers that came over the socket. They are read now, or when what they wait for is over. */
   take(answers: Answer[], by: Identity, request: RequestRef): void {
     const { context } = this;
-    // The client sends them again to the next process.
+    // This process ends: the client sends the answers again to the next one.
     if (context.isClosed) return context.takeRequest(request);
     if (!this.isBlocked) this.calls.expire();
     if (!this.isBlocked)
@@ -116,7 +116,8 @@ export class Answers {
     const by = application === undefined ? undefined : { application, person };
     const isLooking = context.policyFor(given.wire).hasResponse && open.size === 0;
     const accepted = this.acceptedIn(given);
-    // Outputs are stored when their calls end, and the request with the last of them.
+    // An output is stored when its call ends, and its request with the last output. So only a request that holds nothing but decisions is stored
+    // here.
     const withDecisions = decisions.length === given.answers.length ? accepted : undefined;
     context.store(
       [
@@ -159,7 +160,7 @@ export class Answers {
     return steps;
   }
 
-  /** Nothing came of answers. */
+  /** No answer of the request counts: rejects the request. */
   reject({ request, wire, late }: GivenAnswers, error: ProtocolError): void {
     this.publishLate(late);
     this.context.reject(request, error);
@@ -225,7 +226,7 @@ export class Answers {
     }
     const draft = messages.add(message);
     this.warn(request, rejected);
-    // Steps of an interrupted request are not performed, so that none of them can acknowledge it.
+    // The steps of an interrupted request are not performed, so none of them may be the one that acknowledges the request.
     const accepted = this.accept(purpose, isInterrupted ? [] : steps, isAccepted);
     const allowed = isInterrupted ? steps : accepted;
     driver.startAnswering(draft, outcomesFirst(allowed));
@@ -246,7 +247,10 @@ export class Answers {
   }
 }
 
-/** The order of the calls; but a request that is acknowledged with an outcome does not wait for slow tools. */
+/**
+ * Returns the steps in the order of their calls. If an outcome acknowledges its request, outcomes come first, so that the request does not wait for
+ * slow tools.
+ */
 function outcomesFirst(steps: Step[]): Step[] {
   const isOutcome = (step: Step) => step.next === 'end';
   if (!steps.some((step) => step.next === 'end' && step.acknowledges)) return steps;

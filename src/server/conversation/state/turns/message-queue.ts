@@ -2,7 +2,7 @@ import type { RequestRef } from '../effects.ts';
 import type { MessageRequest, TurnRequest } from '../inputs.ts';
 import { fingerprint } from '../messages.ts';
 
-/** Messages that may wait for the agent. */
+/** The largest number of messages that may wait for the agent. */
 const MAX_QUEUED = 16;
 
 /** The requests that wait for the agent, in order. A stored message that could not start goes back to the front. */
@@ -45,7 +45,7 @@ export class MessageQueue {
     this.requests[this.requests.length - 1] = request;
   }
 
-  /** Removes and returns the first such request. */
+  /** Removes and returns the first request that `isSuch` accepts. */
   take(isSuch: (request: TurnRequest) => boolean): TurnRequest | undefined {
     const index = this.requests.findIndex(isSuch);
     return index === -1 ? undefined : this.requests.splice(index, 1)[0];

@@ -50,7 +50,7 @@ export class Starting {
     return starting?.is === 'reading' && starting.isInterrupted;
   }
 
-  /** A queued message is not stored after all: it is stored when it starts. */
+  /** A queued message could not be stored in the queue: it is stored when it starts. */
   markUnstored(id: string): void {
     const { starting } = this;
     if (starting?.is !== 'waiting' || starting.request.kind !== 'message') return;

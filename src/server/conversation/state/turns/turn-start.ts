@@ -69,11 +69,11 @@ export class TurnStart {
     const { hasResponse, newMessage } = context.policyFor(request.wire);
     const isSpoken = request.kind === 'spoken';
     const rewinds = request.kind === 'message' && this.isKnown(request);
-    // A stored message whose process died before it was answered starts again: that removes nothing.
+    // A stored message without an answer, because its process died, starts again: that removes no message.
     const restarts = rewinds && this.userMessages.unanswered === request.id;
     const replaces = (newMessage === 'supersedes' && !isSpoken) || (rewinds && !restarts);
     starting.set({ is: 'waiting', request });
-    // An open run still has the messages that a rewind removes, and lacks the text of a failed answer or of the application.
+    // Close an open run first: its model still has the messages that a rewind removes, and lacks the text of a failed answer or of the application.
     if (run.isClosing || ((replaces || rewinds || continues || isSpoken) && !run.isNone)) return run.close();
     if (isSpoken) return this.speak(request);
     const late = hasResponse ? calls.expireQuietly() : [];
@@ -103,7 +103,7 @@ export class TurnStart {
     starting.set({ is: 'storing', request, id, isInterrupted: false });
     if (rewinds) userMessages.forgetFrom(id);
     if (rewinds && replaces) for (const draft of messages.all) messages.forget(draft);
-    // Earlier messages stand before it, even those without content: clients got them in this order.
+    // Save unfinished drafts first, even empty ones: clients got them before this user message, so the store must order them before it.
     for (const draft of messages.all) messages.save(draft);
     if (isShown) {
       userMessages.add(id, parts);
@@ -142,7 +142,7 @@ export class TurnStart {
     if (current.is === 'waiting' || current.is === 'reading') return this.start(current.request);
     if (current.is !== 'stored') return;
     this.sendToRun([], current.request, current.id);
-    // Without a run, the message is answered with the failure.
+    // The run could not be opened: the answer to the message is the failure.
     if (!run.isOpen && messages.active) this.fail(messages.active, failure);
   }
 
@@ -151,7 +151,7 @@ export class TurnStart {
     this.messages.finish(draft);
   }
 
-  /** The message to continue was found, or null: only the last message, if it was cut. Returns whether the request was interrupted. */
+  /** Takes the message to continue; null when it is not the last message, or was not cut. Returns whether the request was interrupted. */
   found(request: RequestRef, message: Message | null): boolean {
     const { current } = this.starting;
     if (current?.is !== 'finding' || !this.starting.isOf(request)) return false;
@@ -217,7 +217,7 @@ export class TurnStart {
       return this.fail(draft, UNKNOWN_FAILURE);
     }
     if (draft) messages.forget(draft);
-    // Meanwhile the model may have got the outcome of a call: it continues the message of that call.
+    // The model may have got the outcome of a call while the write failed: then it continues the message of that call.
     if (draft && !messages.active) messages.activateNext();
     const hadRun = run.neverOpened(n);
     if (starting.isOf(request)) starting.clear();
@@ -231,7 +231,7 @@ export class TurnStart {
     const { context, queue } = this;
     const message = queue.takeStarting(request);
     if (!message) return false;
-    // The next process starts it.
+    // The process ends: the next one starts the stored message.
     if (context.isClosed) context.takeRequest(request);
     else queue.putBack(message);
     queue.setRetryAt(context.now + RETRY_MS);
@@ -301,7 +301,7 @@ export class TurnStart {
     else this.take(writes, request, id);
     messages.begin(messageId, continues?.message);
     run.send(toContent(parts));
-    // A rejected message is removed again; nothing follows it yet.
+    // If the history cannot take the message, its request is rejected and the message is removed: it is still the last one.
     const undo: Write[] =
       isStored || continues || request.isInstruction || restartsIn(writes)
         ? []
@@ -310,17 +310,19 @@ export class TurnStart {
     context.store([...writes, append], purpose, context.takeSince(mark), undo);
   }
 
-  /** The agent may have started to speak by itself meanwhile, or not have continued as expected. */
+  /**
+   * Ends or pauses the active message before the next one starts: the agent may have started to speak by itself, or not have continued as expected.
+   */
   private endUnanswered(): void {
     const { messages, open } = this;
     const { active, isWorking } = messages;
     if (!active) return;
     if (!open.hasIn(active.id)) messages.finish(active, { interrupted: isWorking });
-    // Its turn continues when its open calls are answered, and has one end.
+    // A message with open calls continues when they are answered, so that it finishes only once.
     else if (isWorking) messages.pause(active);
   }
 
-  /** Says a text of the application as a message of the agent. Its calls stay open, and the model finds the text in its history. */
+  /** Sends a text of the application as a message of the agent. Open calls stay open, and the model finds the text in its history. */
   private speak({ request, text, answerId: messageId }: SpokenRequest): void {
     const { context, messages, starting } = this;
     starting.clear();

@@ -169,7 +169,7 @@ export class Turns {
     if (id === undefined) return false;
     if (queue.some(isThat) || isThat(starting.request)) return true;
     if (!userMessages.matches(id, parts)) return false;
-    // It was stored, and its process died before the agent answered.
+    // A message that is stored but unanswered is no repetition: its process died before the agent answered, so it starts again.
     return messages.active !== null || this.isBusy || userMessages.unanswered !== id;
   }
 
@@ -181,7 +181,7 @@ export class Turns {
     if (!first || (this.answers.isReading && context.policyFor(first.wire).hasResponse)) return false;
     // Listeners learn of calls that timed out before anything else starts.
     if (context.hasListener) this.calls.expire();
-    // The agent continues with a call that timed out.
+    // A call that timed out just now made the agent continue, so it is no longer free.
     if (this.isBusy) return true;
     const next = queue.take(({ wire }) => context.isOpen || context.policyFor(wire).hasResponse);
     if (!next) return false;
@@ -200,7 +200,9 @@ export class Turns {
     calls.requests.showHeld();
   }
 
-  /** Takes the request of a client to stop. One that names a message means no other: the agent may write the next one already. */
+  /**
+   * Takes the request of a client to stop. A request that names a message stops only that message, because the agent may already write the next one.
+   */
   interruptFor(request: RequestRef, heard: Heard): void {
     const { context } = this;
     const isMeant = heard.messageId === undefined || this.isUnderWay(heard.messageId);
@@ -234,7 +236,7 @@ export class Turns {
     }
     messages.setWorking(false);
     messages.dropNext();
-    // Some may have ended with their last call.
+    // A message may have finished already when its last call ended; the others finish here.
     messages.finishStarted(touched);
   }
 
@@ -322,13 +324,13 @@ export class Turns {
 
   private nextTime(): number | null {
     const { context, open, queue, calls } = this;
-    // After the end the next process expires the open calls: their messages may be forgotten here.
+    // When this process closes, the next one expires the open calls: their messages may already be forgotten here.
     if (!context.hasListener || context.isClosed) return earlier(queue.retryAt, context.abandonsAt);
     return earlier(queue.retryAt, earlier(open.nextDeadline(), calls.retryAt));
   }
 }
 
-/** The earlier of two times. Called for every input, so it creates nothing. */
+/** The earlier of two times. Called for every input, so it allocates nothing. */
 function earlier(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other;
   return Math.min(one, other);
