@@ -18,15 +18,15 @@ import type { RunRequest, Ticket } from './state/effects.ts';
 import type { Failure } from './state/errors.ts';
 import type { Input } from './state/inputs.ts';
 
-/** What the runs need from around them. */
+/** What `AgentRuns` gets from its conversation. */
 export interface AgentRunsContext {
   engine: Engine;
   history: History;
   tools: ServerTools;
   openCalls: () => CallRecord[];
-  /** Takes the inputs that come of a run. */
+  /** Applies an input that a run causes, such as an event of the agent, to the state. */
   apply: (input: Input) => void;
-  /** A run failed. */
+  /** Called with the error of a run that failed. */
   onFault: (error: unknown) => void;
   /** Returns a promise to await before the next event of the agent is read, because the active client lags; undefined when it does not. */
   room: () => Promise<void> | undefined;
@@ -37,13 +37,13 @@ interface OpenRun {
   n: number;
   queue: LiveRequestQueue | null;
   controller: AbortController;
-  /** Whether the client signals when the user speaks, and whether the user does. */
+  /** `isPushToTalk`: the client signals when the user starts and stops speaking. `isTalking`: the last signal was a start. */
   isPushToTalk: boolean;
   isTalking: boolean;
   isOver: boolean;
   /** Called when the run is over. */
   onOver: (() => void)[];
-  /** Cancels the timer that gives the run up when it does not end. */
+  /** Cancels the timer that abandons a closing run when it does not end in time. */
   cancelDeadline: (() => void) | null;
 }
 
@@ -58,7 +58,7 @@ const EVENTS_IN_A_ROW = 200;
 export class AgentRuns {
   private readonly context: AgentRunsContext;
   private readonly runs = new Map<number, OpenRun>();
-  /** Release the calls that ADK waits with until they are stored, by ticket. */
+  /** For each ticket, the function that lets ADK continue with a deferred call. ADK waits with the call until it is stored. */
   private readonly waitingCalls = new Map<Ticket, (error: string | null) => void>();
   private lastTicket = 0;
 
@@ -97,7 +97,7 @@ export class AgentRuns {
   mute(n: number): void {
     const run = this.runs.get(n);
     run?.queue?.sendActivityStart();
-    // Where the client signals speech, every start needs an end.
+    // The start of an activity stops the model's output. With push to talk, each start needs an end; while the user talks, the client sends the end.
     if (run?.isPushToTalk && !run.isTalking) run.queue?.sendActivityEnd();
   }
 
@@ -168,13 +168,14 @@ export class AgentRuns {
         apply({ type: 'deferred', n: run.n, call, ticket });
         await released.finally(() => this.waitingCalls.delete(ticket));
       };
-      // The state needs nothing of a partial text but its deltas, so they bypass ADK's layers.
+      // The state needs only the deltas of a partial text, so they go to the state directly, past ADK's layers.
       const fastPath = (response: LlmResponse, from: Speaker) =>
         run.isOver ? undefined : pass({ ...response, ...from } as Event);
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
       view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, fastPath });
-      // Input that is stored before ADK has read the session would reach the model twice.
+      // The run takes input once ADK has read the session. Input that is stored before would reach the model twice: in the history and through the
+      // queue.
       if (run.queue) {
         view.begun
           .then(() => apply({ type: 'run-opened', n: run.n }))
@@ -188,7 +189,8 @@ export class AgentRuns {
         if (run.isOver) return null;
         const wait = pass(event);
         if (wait) await wait;
-        // The run ends at a question of a node: it is stored by then, so that clients have it.
+        // A run ends when a workflow node asks the user. The question is deferred here first, so that it is stored and clients have it by the end of
+        // the run.
         for (const call of view.questionsIn(event)) await defer(call);
       }
       return null;
@@ -214,7 +216,7 @@ export class AgentRuns {
     });
   }
 
-  /** The events of a live run. It resumes the model's session of the last run, if the conversation is still the same. */
+  /** Starts a live run and returns its events. The run resumes the provider's session of the last run, if all events since belong to that session. */
   private async liveEvents(liveRequestQueue: LiveRequestQueue, detection: Detection) {
     const { engine, history } = this.context;
     const { userId, sessionId } = history.key;

@@ -29,7 +29,7 @@ import type { RequestRef } from './state/effects.ts';
 import { shuttingDown } from './state/errors.ts';
 import type { MessageRequest } from './state/inputs.ts';
 
-/** What requests need from around them. */
+/** What `ClientRequests` gets from its conversation. */
 export interface ClientRequestsContext {
   key: SessionKey;
   engine: Engine;
@@ -39,11 +39,11 @@ export interface ClientRequestsContext {
   requests: Requests;
   listeners: Listeners;
   reading: Reading;
-  /** Throws when the conversation takes no more requests. */
+  /** Throws when the conversation accepts no more requests. */
   checkIsHere: () => void;
 }
 
-/** The application learns of its requests by their promises. */
+/** The requester of requests that the application makes: it ignores the callbacks, because the promise of the API method reports the result. */
 const UNHEARD: Requester = { accepted: () => undefined, failed: () => undefined };
 
 const NOTHING_HEARD: Heard = { messageId: undefined, playedMs: undefined };
@@ -70,7 +70,7 @@ export class ClientRequests {
     if (known) return known;
     if (asked.listener) listeners.claim(asked.listener);
     const request = this.newRequest({ name: asked.requestId }, asked);
-    // Bad files are rejected now, not when the message starts; and no message overtakes an earlier one.
+    // Check the files now, not when the message starts. Messages are checked one after the other, so that none overtakes an earlier one.
     const admitted = this.admitting.then(async () => {
       const parts = await admit(message.parts, engine, key);
       await this.size.check(parts);
@@ -114,7 +114,7 @@ export class ClientRequests {
     if (asked.requestId !== undefined) requests.setNewest(asked.requestId);
     const known = this.repeated(asked);
     if (known) return known;
-    // The browser that approves a browser tool runs it.
+    // The connection that approves a browser tool becomes the active one, because its browser must run the tool.
     if (asked.listener && this.allowsClientTool(answers)) listeners.claim(asked.listener);
     const request = this.newRequest({ name: asked.requestId }, asked);
     await this.admitting;
@@ -148,7 +148,7 @@ export class ClientRequests {
     return this.responseTo(request, replies);
   }
 
-  /** Takes posted answers. */
+  /** Takes answers that came as an HTTP request. Resolves with the response that continues the message. */
   async postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse> {
     const { runner, listeners } = this.context;
     const { messageId, by, requestId: name, logged } = from;
@@ -213,7 +213,10 @@ export class ClientRequests {
     return answerId;
   }
 
-  /** Takes answers of the application: over the wire that the user's page uses. Resolves when they are stored. */
+  /**
+   * Takes answers that the application gives: like answers over a socket while the user's page has one open, otherwise like posted answers. Resolves
+   * when they are stored.
+   */
   async answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void> {
     const { listeners } = this.context;
     if (this.accepted(requestId) !== undefined) return;
@@ -228,7 +231,7 @@ export class ClientRequests {
     const known = this.accepted(requestId);
     if (known !== undefined) return known;
     if (listeners.hasSocket) {
-      // A message that has to wait is stored at once: its turn is not waited for.
+      // `accepted` is called when the message is stored. A message that has to wait is stored at once, so this does not wait for its turn.
       await new Promise<void>((resolve, reject) => {
         const requester = { accepted: () => resolve(), failed: () => undefined };
         this.say(message, { again: false, requestId, requester }).then(resolve, reject);
@@ -311,18 +314,18 @@ export class ClientRequests {
     if (running) return { ...running, ...first };
     const message = await output.load(messageId);
     if (message) return { feed, from: output.log.last, ...first, storedChunks: unfold(message, parts) };
-    // Its process died before the agent answered: the request is made again.
+    // The process that accepted the request died before the agent answered. Forget the request, so that it is made again.
     requests.forget(requestId);
     return null;
   }
 }
 
-/** The request as the state names it. */
+/** The reference by which the state names a request. */
 function refOf({ id, name, connection }: PendingRequest): RequestRef {
   return { id, name, connection };
 }
 
-/** The instruction to continue a message: it stands in the agent's history alone, and is no user message. */
+/** The request to continue a message. Its instruction is added to the agent's history only, and clients see no user message. */
 function continuation(
   messageId: string,
   wire: MessageRequest['wire'],

@@ -57,7 +57,7 @@ export class Conversation implements Session {
   private readonly listeners: Listeners;
   private readonly reading: Reading;
   private readonly clientRequests: ClientRequests;
-  /** Whether it is being removed: no client joins it, and it takes no more requests. */
+  /** Whether the session is being deleted: no client can join it, and it takes no more requests. */
   private isRemoved = false;
 
   private constructor(
@@ -178,7 +178,7 @@ export class Conversation implements Session {
     };
   }
 
-  /** The session is about to be used. */
+  /** Records that the session is about to be used, so that it does not count as unused. */
   touch(): void {
     this.runner.touch();
   }
@@ -259,7 +259,7 @@ export class Conversation implements Session {
     this.reading.confirm(last);
   }
 
-  /** The response of a client that counts as active, unless a connection is. */
+  /** Makes the reader of a response the active client, unless a socket is the active connection. The agent waits while the active client lags. */
   private active(response: SseResponse): SseResponse {
     return { isActive: this.listeners.holder === null, ...response };
   }
@@ -343,17 +343,17 @@ export class Conversation implements Session {
     return this.engine.owners.release(this.key);
   }
 
-  /** Hands the session over while the agent rests. Clients are asked to reconnect, and find it on another node. */
+  /** Closes and releases the session while the agent does not work. Clients are asked to reconnect, and find the session on another node. */
   async handOver(): Promise<void> {
     await this.close();
-    // Chunks that cannot be replicated are sent by the next owner, from the store.
+    // Ignore chunks that cannot be replicated: the next owner sends them from the store.
     await this.log.released()?.catch(() => undefined);
     this.runner.drop();
     await this.release();
     this.sendAway();
   }
 
-  /** Another process owns the session, as the store says. */
+  /** Stops all work on the session, because the store says that another process owns it. */
   lose(): void {
     this.runner.fault(new StaleFence(this.key));
   }
@@ -363,7 +363,7 @@ export class Conversation implements Session {
     if (this.runner.isGone) throw movedError();
   }
 
-  /** Another process owns the session: clients are asked to reconnect, and find it there. */
+  /** Called when another process owns the session: asks clients to reconnect, so that they find the session there. */
   private moved(): void {
     this.engine.logger.warn(
       'another node owns a session now: its clients were asked to reconnect',

@@ -22,7 +22,7 @@ export interface EffectTargets {
   listeners: Listeners;
 }
 
-/** What the runner needs from around it. */
+/** What `EffectRunner` gets from its conversation. */
 export interface EffectRunnerContext {
   engine: Engine;
   state: ConversationState;
@@ -36,7 +36,7 @@ export interface EffectRunnerContext {
 
 type TextDeltas = Extract<Effect, { type: 'say-deltas' }>;
 
-/** A read that takes its place among the effects. */
+/** A read that waits in the queue of effects for the effects before it. */
 type QueuedRead = () => Promise<void>;
 
 /**
@@ -68,7 +68,7 @@ export class EffectRunner {
     return this.lastUse;
   }
 
-  /** The session is about to be used. */
+  /** Records that the session is about to be used. */
   touch(): void {
     this.lastUse = this.context.engine.clock.elapsed();
   }
@@ -95,7 +95,10 @@ export class EffectRunner {
     }
   }
 
-  /** Reads in its place among the effects: everything that is stored by then was sent, and nothing that is sent later is in it. */
+  /**
+   * Runs a read at its place in the queue of effects. Everything that is stored by then was sent before, and nothing that is sent later is in the
+   * result.
+   */
   read<T>(work: () => Promise<T>): Promise<T> {
     if (this.isDropped) return work();
     return new Promise((resolve, reject) => {
@@ -116,7 +119,7 @@ export class EffectRunner {
   fault(error: unknown): void {
     if (!(error instanceof StaleFence) || this.isDropped) return;
     this.isDropped = true;
-    // Reads that wait may read what is stored.
+    // Queued reads are still performed: they only return what is stored.
     for (const effect of this.queue.splice(0)) if (typeof effect === 'function') this.background(effect());
     this.cancelTimer();
     this.targets.runs.closeAll();
@@ -146,7 +149,7 @@ export class EffectRunner {
     } finally {
       this.isPerforming = false;
     }
-    // A reader may have caused an input at once.
+    // While the deltas were sent, a listener may have caused another input, whose effects now wait in the queue.
     if (this.queue.length > 0) this.perform();
   }
 
@@ -318,7 +321,7 @@ export class EffectRunner {
     }
   }
 
-  /** Writes. The effects that follow are performed before all others that wait. */
+  /** Performs writes. The effects that depend on them are put in front of all effects that already wait. */
   private async store(effect: StoreEffect): Promise<void> {
     const { writes, after, purpose } = effect;
     try {
@@ -350,7 +353,7 @@ export class EffectRunner {
     return work.catch((error: unknown) => this.failed(text, error));
   }
 
-  /** Work that no effect waits for: its result comes back as an input. */
+  /** Starts work that no effect waits for. Its result comes back as an input; a failure is logged. */
   private background(work: Promise<void>): void {
     work.catch((error: unknown) => this.failed('an effect failed', error));
   }

@@ -21,7 +21,7 @@ import type { PageRequest, SessionKey } from '../store/store.ts';
 import type { EffectRunner } from './effect-runner.ts';
 import type { ConversationState } from './state/conversation-state.ts';
 
-/** What reading a conversation needs from around it. */
+/** What `Reading` gets from its conversation. */
 export interface ReadingContext {
   key: SessionKey;
   engine: Engine;
@@ -87,7 +87,7 @@ export class Reading {
     const joined = isLost
       ? await runner.read(async () => this.joinedAt(listener, at, await this.newestPage()))
       : this.joinedAt(listener, at, null);
-    // Continues what another run, or another process, left open.
+    // A client listens now: the state continues calls that another run, or another process, left open.
     if (listeners.has(listener)) runner.apply({ type: 'joined' });
     return joined;
   }
@@ -134,9 +134,9 @@ export class Reading {
       from: place ?? (start === null || stored ? log.last : start - 1),
       resumed,
       newest: formatChunkId({ epoch: log.epoch, seq: log.last }),
-      // The messages as they are now; the chunks of the message in progress follow.
+      // Replace the stored draft of the message in progress by its current content; the chunks after that follow.
       reset: stored && { ...stored, messages: output.asNow(stored.messages) },
-      // The chunks that follow may belong to a message whose `start` is not sent again.
+      // The next chunks may belong to a message whose `start` is not sent again, so that message is opened here.
       opening: stored || (!resumed && start === null) ? this.openingOf() : [],
       omitted: resumed || stored || current === null ? [] : this.decidedIn(current),
     };
@@ -149,7 +149,10 @@ export class Reading {
     return [...start, ...this.context.output.openBlocks()];
   }
 
-  /** The decided approval requests of a message. They are not sent again, because no chunk carries the decision. */
+  /**
+   * The ids of the decided approval requests of a message. They are not sent again: no chunk carries the decision, so a client would ask the user
+   * again.
+   */
   private decidedIn(messageId: string): string[] {
     return decidedIn(this.context.output.fold(messageId)?.message ?? null);
   }
@@ -162,10 +165,10 @@ export class Reading {
     const current = this.isRunning ? state.current : null;
     const place = last === null ? null : log.placeOf(last);
     if (place !== null) {
-      // A response that runs ends at the next end; one that is over, at the last end there is.
+      // A running response ends at the next end that the log will get; a response that is over ends at the last end in the log.
       if (current !== null) return { feed, from: place, endsAfter: log.last, endsAtRest: true };
       const isLast = place === log.last || (place === log.last - 1 && log.at(log.last)?.chunk === null);
-      // An earlier owner may have left a turn that waits: the response ends where the turn rests.
+      // The log of an earlier owner may stop at a turn that waits, without an end: then the response ends where that turn rests.
       const endsAtRest = log.at(log.last)?.chunk !== null;
       return isLast ? null : { feed, from: place, endsAfter: log.last - 1, endsAtRest };
     }
@@ -199,7 +202,7 @@ export class Reading {
     return message && { feed, from: log.last, storedChunks: unfoldDecided(message) };
   }
 
-  /** Whether a client has confirmed everything in the log that it would get. */
+  /** Whether a client has confirmed everything in the log that a replay would send. */
   private isConfirmed(): boolean {
     const { log } = this.context.output;
     if (this.confirmed === 0) return false;
@@ -217,7 +220,9 @@ export class Reading {
     return undefined;
   }
 
-  /** The number of the last end of a response, when only silent entries follow it; else one that is not in the log yet. */
+  /**
+   * The number of the last end of a response, if only silent entries follow it; otherwise the number of the next entry, which is not in the log yet.
+   */
   private lastEnd(): number {
     const { log } = this.context.output;
     for (let seq = log.last; seq >= log.first; seq--) {

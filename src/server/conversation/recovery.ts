@@ -92,7 +92,7 @@ export async function recoverSession(
     const awaited = new Set(queue.flatMap(({ answerId }) => answerId ?? []));
     const stored = await recentMessages(store, key, named);
     const rest = restOf(log.chunks, stored.messages, { open, awaited });
-    // The cut follows the end of the message: clients remove text that they have by its own chunk.
+    // The cut (`data-heard`) comes after the end of the message: it makes clients remove text that they already have.
     if (session.unspoken) {
       await cutUnspoken(source, session.unspoken);
       rest?.push({ type: 'data-heard', data: session.unspoken, transient: true });
@@ -195,7 +195,7 @@ async function unansweredMessages(
     ({ messageId }) => !byId.has(messageId) && (answer === null || messageId === answer),
   );
   const unanswered = isAnswered ? null : asked;
-  // A client that got no acknowledgement sends its message again.
+  // Restart only a message whose request was acknowledged. A client without an acknowledgement sends its message again by itself.
   const isFirst = unanswered !== null && (first !== undefined || promised !== null);
   const all = isFirst ? [{ message: unanswered, answerId: answer }, ...rest] : rest;
   const queue = await Promise.all(
@@ -339,7 +339,8 @@ function isCutOff(message: Message, open: readonly CallRecord[], events: readonl
   );
   if (isLeftOpen) return true;
   if (isLeftSpeaking(message, open)) return true;
-  // Its tools are done, and no text follows. A message that ended at an approval request continues with the answer.
+  // The tools have responded, and the model wrote nothing after that. A message that ended at an approval request is not cut off: it continues with
+  // the answer.
   const last = events.findLast((event) => event.content?.parts?.length);
   const isMidway =
     last !== undefined && getFunctionCalls(last).length + getFunctionResponses(last).length > 0;

@@ -14,7 +14,7 @@ import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './state/effects.ts';
 import type { DecidedBefore, WriteResults } from './state/inputs.ts';
 
-/** What the writer needs from around it. */
+/** What `StoreWriter` gets from its conversation. */
 export interface StoreWriterContext {
   key: OwnedKey;
   engine: Engine;
@@ -31,7 +31,7 @@ export interface StoreWriterContext {
 /** The writes of one kind. */
 type WriteOf<Kind extends Write['do']> = Extract<Write, { do: Kind }>;
 
-/** Ids longer than this are not ours. */
+/** Log lines show at most this many characters of a call id that a client sent. Ids of the server are shorter. */
 const MAX_LOGGED_ID = 256;
 
 /** Performs the writes of effects on the store, the agent's history and the ledger, one after the other. */
@@ -40,7 +40,7 @@ export class StoreWriter {
   private readonly approvals: Approvals;
   private isNew: boolean;
   private lastStored: Message | null = null;
-  /** Queued messages: their files are stored already. */
+  /** The queued messages by id. Their files are stored already, so they are not stored again when the messages start. */
   private readonly queued: Map<string, Message>;
 
   constructor(context: StoreWriterContext) {
@@ -90,7 +90,7 @@ export class StoreWriter {
         return;
       case 'rewind':
         output.dropDraft();
-        // A message that starts again is the last one, and stays where it is.
+        // A message that restarts is the last one and stays stored, so only its history is rewound.
         if (write.restart || (await store.truncateMessages(key, write.messageId)))
           await history.rewindTo(write.messageId, write.restart, () => this.newestIds());
         return;
@@ -159,7 +159,7 @@ export class StoreWriter {
     await engine.store.moveCall(key, { id, ...LEDGER[step], expiresAt }, null);
   }
 
-  /** Adds the outcome of a call to the history; one that changed state is compared with the session that the tool saw. */
+  /** Adds the outcome of a call to the history. If the tool changed state, the write fails when the same state has changed since the tool read it. */
   private appendOutcome({ call, outcome, accepted }: WriteOf<'append-outcome'>): Promise<void> {
     const { history } = this.context;
     const event = endEvent(call, outcome);
@@ -206,7 +206,7 @@ export class StoreWriter {
     }
     if (!accepted || !verdicts.some(({ kind }) => kind === 'counts')) return { verdicts };
     const last = verdicts.at(-1);
-    // A repeated decision, or one that does not count, wrote nothing that the request could be stored with.
+    // The last decision wrote nothing, because it was a repetition or does not count. So the request is stored by a write of its own.
     if (last?.kind !== 'counts' || last.isRepeated) await engine.store.acceptRequest(key, accepted);
     return { verdicts, isAccepted: true };
   }
@@ -301,7 +301,7 @@ export class StoreWriter {
     const { history, engine } = this.context;
     const { events } = await history.load();
     const last = events.findLast((event) => event.content?.parts?.length);
-    // The run was stopped after ADK had stored the whole text, and before it passed the text on.
+    // ADK may have stored the whole text before the run was stopped, without passing the event on. Then nothing is missing.
     const isStored = last?.content?.parts?.some((part) => part.text?.startsWith(text));
     if (isStored && last?.content?.role === 'model') return;
     await history.append(

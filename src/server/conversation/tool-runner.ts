@@ -14,12 +14,12 @@ import { CallOutput } from '../output/call-output.ts';
 import type { CallRecord, OwnedKey } from '../store/store.ts';
 import type { Input } from './state/inputs.ts';
 
-/** What the tool runner needs from around it. */
+/** What `ToolRunner` gets from its conversation. */
 export interface ToolRunnerContext {
   key: OwnedKey;
   engine: Engine;
   history: History;
-  /** Takes the inputs that come of a tool. */
+  /** Applies an input that a tool causes, such as its outcome, to the state. */
   apply: (input: Input) => void;
   /** The fields of every log line. */
   logFields: () => Record<string, unknown>;
@@ -61,7 +61,7 @@ export class ToolRunner {
 
   /** Waits for the tool lock. A call that stops waiting because tools are aborted gets no input. Never rejects. */
   async acquireLock(call: CallRecord): Promise<void> {
-    // An unknown tool waits as well: the call fails when it runs.
+    // A call of an unknown tool waits for the lock too, and fails when it runs.
     const tool = await toolOf(this.context, call).catch(() => undefined);
     const release = await this.tools.take(tool, this.stopping.signal);
     if (!release) return;
@@ -121,7 +121,7 @@ export class ToolRunner {
 /** The session and the agents among which the tool of a recorded call is found. */
 type ToolSource = Pick<ToolRunnerContext, 'engine' | 'history'>;
 
-/** The tool of a recorded call, as the agent of this process has it; undefined when there is none of that name any more. */
+/** The tool of a recorded call, from the agent of this process; undefined when that agent has no tool of that name any more. */
 export async function toolOf(source: ToolSource, call: CallRecord): Promise<BaseTool | undefined> {
   return findTool(await placeOf(source, call), call.toolName);
 }
