@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The `duologue` command. A subcommand is one file that is loaded when it is called, so that none needs the peers of
- * another. It reads and writes only through the `Io` that it is given, and keeps no state.
+ * The `duologue` command. Each subcommand is one file, which is loaded only when the user calls it, so a subcommand does not need
+ * the peer dependencies of another. A subcommand reads and writes only through the `Io` that `run` passes, and keeps no state.
  */
 import { pathToFileURL } from 'node:url';
 import type { Command, Io } from './parse.ts';
@@ -42,7 +42,7 @@ if (main !== undefined && import.meta.url === pathToFileURL(await realpath(main)
   });
 }
 
-// npm starts the command through a link.
+// npm starts the command through a symbolic link, so `process.argv[1]` is not the path of this file.
 async function realpath(path: string): Promise<string> {
   const { realpath: resolve } = await import('node:fs/promises');
   return resolve(path).catch(() => path);

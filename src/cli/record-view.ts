@@ -8,7 +8,7 @@ export interface Row {
   cost: Cost | null;
 }
 
-/** Removes control characters, with which a response could change the terminal. */
+/** Removes control characters: a response could contain escape sequences that clear the terminal or change its settings. */
 function plain(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');

@@ -20,7 +20,10 @@ type ReconnectOptions = Parameters<DuologueTransport<Message>['reconnectToStream
 
 const READY: Pick<ConversationState, 'history'> = { history: { status: 'ready' } };
 
-/** One session on one page: a chat, the transport of its mode, and what a chat cannot do by itself. */
+/**
+ * One session on one page: a `Chat` of the AI SDK, the transport of the current mode, and what a `Chat` cannot do by itself, such as
+ * loading older messages and showing what other pages did.
+ */
 export class Conversation {
   readonly chat: Chat<Message>;
   #options: ConversationOptions;
@@ -29,14 +32,14 @@ export class Conversation {
   readonly #listeners = new Listeners<[]>();
   readonly #executors: Executors;
   #state: ConversationState;
-  /** The message with the decision that `sendMessage()` without a message would send. */
+  /** The id of the message whose decision the next `chat.sendMessage()` without a message sends; null when no decision waits. */
   #decided: string | null = null;
   /** Whether the next request asks the agent to continue its last answer. */
   #isContinuing = false;
   #loading: AbortController | null = null;
   /** The request for an older page that is in progress. */
   #loadingOlder: Promise<void> | null = null;
-  /** Resolves when the chat has started to read the message that it resumes. */
+  /** Resolves when the chat has started to read the message that `#resume` made it read. */
   #resuming: Promise<void> = Promise.resolve();
   #onResumed: () => void = () => undefined;
 
@@ -78,7 +81,7 @@ export class Conversation {
   /** Calls the listener whenever the state changes. The returned function unsubscribes. */
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
-  /** Uses the newest callbacks and tools. The session, its address and its transport stay. */
+  /** Uses the callbacks, tools and mode of these options from now on. The session and the address of the server stay. */
   update(options: ConversationOptions): void {
     this.#options = options;
     this.chatSettled();
@@ -86,7 +89,7 @@ export class Conversation {
 
   /** Connects, and loads the messages. The returned function ends both. */
   start(): () => void {
-    // Not at once: React may mount a component twice, and one page has one socket.
+    // Connect in a later task: React's strict mode mounts, unmounts and mounts again, and only the last mount may open a socket.
     const timer = setTimeout(() => void this.#load(this.#state.history.status === 'loading'), 0);
     return () => {
       clearTimeout(timer);
@@ -121,7 +124,8 @@ export class Conversation {
 
   /** Asks the agent to continue its last answer, which was cut. */
   async continueAnswer(): Promise<void> {
-    // The page may show text that the server lost in a crash: the answer continues after the text that the server has.
+    // After a crash of the server, the page may show text that the server did not store. The model continues the stored text, so load
+    // the stored message first.
     if (this.chat.lastMessage?.metadata?.cutOff)
       await this.#read(new AbortController().signal).catch(() => undefined);
     this.#isContinuing = true;
@@ -131,7 +135,7 @@ export class Conversation {
   /** Sends the user's decision, also while the agent answers. */
   async decide(approval: PendingApproval, approved: boolean, reason?: string): Promise<void> {
     const { id, toolCallId, messageId, isConfirmation } = approval;
-    // A chat that resumes a message builds it anew, and would lose a decision that is made meanwhile.
+    // A chat that resumes a message builds the message anew from its chunks, and would overwrite a decision that is written before that.
     await this.#resuming;
     const output = { confirmed: approved };
     if (isConfirmation) {
@@ -141,7 +145,8 @@ export class Conversation {
       this.#decided = messageId;
       await this.chat.addToolApprovalResponse({ id, approved, ...(reason ? { reason } : {}) });
     }
-    // The chat keeps a decision while it reads, and until all its approval requests are decided: another page may decide the others.
+    // The chat does not send a decision while it reads a response, nor before every approval request of the message is decided. Another
+    // page may decide the other requests, so send this decision now unless the chat has sent it.
     setTimeout(() => {
       const live = this.#live;
       if (live.memory.wasSent(toolCallId, isConfirmation ? 'output' : 'decision')) return;
@@ -150,7 +155,7 @@ export class Conversation {
     }, 0);
   }
 
-  /** Does what had to wait for the end of a response. Call it when the chat may have stopped reading. */
+  /** Applies the changes that had to wait until the chat stopped reading a response. Call it whenever the chat may have stopped. */
   chatSettled(): void {
     if (this.#isBusy || this.#resyncIfNeeded()) return;
     this.#showQueued();
@@ -170,14 +175,15 @@ export class Conversation {
 
   #changeMode(mode: Mode): void {
     const isComplete = this.#live.isAtRest;
-    // The old transport would continue after its last chunk, and deliver again what the page got over the new one.
+    // If the old transport stayed open, it would continue after its last chunk, and deliver chunks a second time that the page gets over
+    // the new transport.
     this.#live.close();
     this.#shown.clearQueue();
     this.#live = this.#newTransport(mode);
     const active = { ...this.#state.active, isHere: true, isFree: false };
     this.#setState({ mode, active, connection: this.#live.connection.state });
     if (this.#hasStarted) this.#live.connect(this.chat.id);
-    // The new connection does not send what the old one had not delivered.
+    // The new connection does not repeat chunks that the old connection had not delivered, so load the messages.
     if (!isComplete) void this.#load(true);
   }
 
@@ -206,7 +212,8 @@ export class Conversation {
     live.connection.subscribe(() => {
       if (live !== this.#live) return;
       const { state, info } = live.connection;
-      // A reset follows, and is shown when the chat has read its response: only changes after it count.
+      // The server could not continue after the last chunk, so a reset with its messages follows. The reset includes the changes that
+      // are queued now: only later changes must be shown after it.
       if (state.status === 'live' && !info?.resumed) this.#shown.clearQueue();
       this.#setState({ connection: state });
     });
@@ -215,7 +222,8 @@ export class Conversation {
 
   #send(request: SendOptions): Promise<ReadableStream> {
     if (request.messageId === this.#decided) this.#decided = null;
-    // Not in the body of the chat's request: the chat repeats that body with the answers to the calls of the response.
+    // The trigger is added here and not passed to `chat.sendMessage({ body })`: the chat would repeat that body when it sends the answers
+    // to the calls of the response.
     const trigger = this.#isContinuing ? { trigger: 'continue-message' } : {};
     this.#isContinuing = false;
     const sent = this.#live.sendMessages({ ...request, body: { ...request.body, ...trigger } });
@@ -223,7 +231,10 @@ export class Conversation {
     return sent;
   }
 
-  /** Messages that pages sent at the same moment get the order of the server, as soon as the chat reads no answer. */
+  /**
+   * Asks the server for its order of the messages when two pages sent messages at the same moment, unless the chat is reading an answer.
+   * Returns whether it asked.
+   */
   #resyncIfNeeded(): boolean {
     const isNeeded = this.#live.isOutOfOrder && this.chat.status !== 'streaming';
     if (isNeeded) this.#live.resync();
@@ -232,7 +243,7 @@ export class Conversation {
 
   async #reconnectToStream(request: ReconnectOptions): Promise<ReadableStream | null> {
     const stream = await this.#live.reconnectToStream(request);
-    // When the chat has set its status.
+    // In a later task, when the chat has set its status to `streaming`.
     setTimeout(() => this.#onResumed(), 0);
     return stream;
   }
@@ -245,7 +256,8 @@ export class Conversation {
     this.#loading = loading;
     this.#setState({ history: { status: 'loading' } });
     try {
-      // A live connection delivers what follows the loaded messages. Without one, or during an answer, a reset delivers all.
+      // When the connection is live and the agent is idle, the chunks that follow continue the loaded messages. Otherwise chunks may be
+      // missing between the loaded messages and the connection, so ask for a reset with all messages.
       const isLive = await this.#live.untilConnected(loading.signal);
       await this.#read(loading.signal);
       const isComplete = isLive && this.#live.isAtRest;
@@ -274,7 +286,7 @@ export class Conversation {
     const before = this.#shown.older;
     if (before === null || this.#loading) return;
     const page = await this.#http.readPage(this.chat.id, before);
-    // The conversation was loaded again, or another page rewound it to before these messages.
+    // While this page of messages was read, the conversation was loaded again, or another browser page rewound it: discard the result.
     if (before !== this.#shown.older) return;
     if (!page) return this.#load(true);
     this.#shown.addOlder(page.messages, page.older ?? null);
@@ -299,17 +311,17 @@ export class Conversation {
   #onError(error: Error): void {
     this.#options.onError?.(error);
     const { code } = error as Partial<ProtocolError>;
-    // The page shows a decision that does not count, or a message that is not the last one: the server has the right state.
+    // The page shows a decision that the server rejected, or a message that is not the last one: replace it by the state of the server.
     if (code === 'answer_refused' || code?.startsWith('nothing_to_')) this.#live.resync();
   }
 
-  /** Shows what other pages did, unless the chat reads a response: it would overwrite the change. */
+  /** Shows what other pages did, unless the chat is reading a response: the chat would overwrite the change with its next chunk. */
   #showQueued(): void {
     if (this.#isBusy || this.#state.history.status === 'loading') return;
     this.#shown.showQueued(this.#live.pending);
   }
 
-  /** Shows chunks that no response read: in a response where the chat can read one, else at once. */
+  /** Shows chunks that no response has read: lets the chat read them in a response where it can, and else adds them to the message here. */
   #showPending(): void {
     // Loaded messages will replace all that is shown.
     if (this.#state.history.status === 'loading') return;
@@ -339,7 +351,7 @@ export class Conversation {
     });
   }
 
-  /** Whether `sendMessage()` without a message continues this one. */
+  /** Whether `chat.sendMessage()` without a message would continue the message with this id. */
   #continues(messageId: string): boolean {
     if (this.#decided !== null) return this.#decided === messageId;
     const target = continuedMessage(this.chat.messages);
@@ -352,7 +364,7 @@ export class Conversation {
   }
 }
 
-/** Tools with the names of the first ones, each of which calls the newest function of its name. */
+/** Tools with the names of `first`. Each calls the function that `latest()` has under its name at the time of the call. */
 function latestTools(first: Executors, latest: () => Executors | undefined): Executors {
   return Object.fromEntries(
     Object.keys(first).map((name) => [

@@ -1,6 +1,6 @@
 /**
- * React hooks on `useChat`. They show what the client knows, and decide nothing of the protocol. The state of a conversation is that of
- * `useChat` and of its transport; each hook owns one transport, and closes it when its component unmounts.
+ * React hooks on `useChat`. They show the state of the client, and contain no protocol logic. The state of a conversation is in
+ * `useChat` and in its transport. `useDuologue` owns one transport, and closes it when its component unmounts.
  */
 export type { Message } from '../protocol/chunks.ts';
 export { type PendingApproval, pendingApprovals, totalUsage } from './messages.ts';

@@ -22,13 +22,13 @@ interface ApprovalFields {
   /** The id of the approval request; for a call of the confirmation tool, the id of that call. */
   id: string;
   messageId: string;
-  /** The call, as the message shows it. */
+  /** The id of the call that waits, as in its message part. */
   toolCallId: string;
   /** When the approval request expires, in milliseconds since 1970; null: never. */
   expiresAt: number | null;
-  /** What the request says, when the definition of the tool has `approvalMessage`. */
+  /** The text of the request, when the definition of the tool has `approvalMessage`. */
   message?: string;
-  /** Whether it is a call of the confirmation tool, whose output is the decision. */
+  /** Whether the waiting call is one of the confirmation tool: the page then sends the decision as the output of that call. */
   isConfirmation: boolean;
 }
 

@@ -35,8 +35,8 @@ export interface ConversationState {
   /** Whether the server has messages before the first one that is shown. */
   hasOlder: boolean;
   /**
-   * Whether this page is the active one, which runs browser tools and plays sound, while others watch. `isFree`: no page is. `claim`
-   * makes this page the active one.
+   * Whether this page is the active one, which runs browser tools and plays sound while other pages watch. `isFree`: no page is active.
+   * `claim` makes this page the active one.
    */
   active: { isHere: boolean; isFree: boolean; claim(): void };
 }

@@ -4,12 +4,12 @@ import { MessageFold } from '../protocol/fold.ts';
 import type { TransientData } from './options.ts';
 
 /**
- * Owns the changes to the messages of a chat that do not come in a response: what other pages did, and chunks that no response reads.
- * Changes of other pages are queued, because a chat that reads a response would overwrite them.
+ * Applies the changes to the messages of a chat that do not come in a response: what other pages did, and chunks that no response reads.
+ * Changes of other pages are queued, because a chat that is reading a response would overwrite them.
  */
 export class ShownMessages {
   readonly #chat: { messages: Message[] };
-  /** Changes that are not shown yet, in order. `after`: the message before it that still has chunks to be read. */
+  /** Changes that are not shown yet, in order. `after`: a message whose unread chunks must be shown before the change. */
   #queue: { data: TransientData; after: string | undefined }[] = [];
   /** The id of the last text block that `add` appended, by message. */
   readonly #lastBlocks = new Map<string, string>();
@@ -31,12 +31,12 @@ export class ShownMessages {
     return this.#chat.messages.some(({ id }) => id === messageId);
   }
 
-  /** Queues a change. `after`: the message before it that still has chunks to be read. */
+  /** Queues a change. `after`: a message whose unread chunks must be shown before the change; undefined when there is none. */
   queue(data: TransientData, after: string | undefined): void {
     this.#queue.push({ data, after });
   }
 
-  /** Shows queued changes up to the first one after a message that still has chunks to be read. */
+  /** Shows queued changes in order, and stops at the first one whose `after` is a message with unread chunks (`pending`). */
   showQueued(pending: readonly Pending[]): void {
     const at = this.#queue.findIndex(({ after }) => pending.some(({ messageId }) => messageId === after));
     for (const { data } of this.#queue.splice(0, at === -1 ? this.#queue.length : at)) this.#show(data);
@@ -68,8 +68,8 @@ export class ShownMessages {
   }
 
   /**
-   * Shows the conversation anew. With `older`, the messages start there, and those before it stay. An answer whose end the server lost in
-   * a crash keeps the text that the page has shown.
+   * Replaces the shown messages by those of the server. With `older`, the id of the first of them, shown messages before that one stay.
+   * An answer whose end the server lost in a crash keeps the text that the page has shown.
    */
   reset(messages: readonly Message[], older?: string): void {
     const shown = this.#chat.messages;
@@ -93,7 +93,10 @@ export class ShownMessages {
     this.#chat.messages = [...before, ...messages];
   }
 
-  /** Shows the page before the first message that is shown. A message with an open approval request may be shown already. */
+  /**
+   * Adds an older page of messages before the shown ones. A message of that page may be shown already, because the server sends messages
+   * with an open approval request with the newest page: the shown version stays.
+   */
   addOlder(messages: readonly Message[], older: string | null): void {
     const shown = this.#chat.messages;
     const page = messages.map((message) => shown.find(({ id }) => id === message.id) ?? message);
@@ -170,7 +173,7 @@ function joinTexts({ parts }: Message, index: number): void {
 
 type Part = Message['parts'][number];
 
-/** A message of the server; one that a crash cut off keeps the text that the page has shown of it. */
+/** The message of the server. If a crash of the server cut the message off, text that only the page has is added to it. */
 function withShownText(message: Message, shown: Message | undefined): Message {
   if (message.metadata?.cutOff !== true || !shown) return message;
   const parts = message.parts.map((part, index) => longerPart(part, shown.parts[index]));

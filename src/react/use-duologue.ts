@@ -67,7 +67,7 @@ export function useDuologue<TOOLS extends ToolRecord = ToolRecord>(
   options: UseDuologueOptions<TOOLS>,
 ): UseDuologueHelpers<TOOLS> {
   const helpers: UseDuologueHelpers = useUntyped(options as unknown as UseDuologueOptions);
-  // The types of tools are known to the compiler only.
+  // `TOOLS` exists only at compile time, so a cast is enough.
   return helpers as unknown as UseDuologueHelpers<TOOLS>;
 }
 
@@ -80,7 +80,7 @@ function useUntyped(options: UseDuologueOptions): UseDuologueHelpers {
 
   const chat = useChat<Message>({ chat: conversation.chat });
   const { status, messages } = chat;
-  // The chat processes chunks of a response that has ended until its status changes.
+  // After a response has ended, the chat still processes its last chunks; it has finished when its status is `ready` or `error`.
   useEffect(() => {
     if (status === 'ready' || status === 'error') conversation.chatSettled();
   }, [conversation, status]);
@@ -117,14 +117,14 @@ function useUntyped(options: UseDuologueOptions): UseDuologueHelpers {
   return { ...chat, ...actions, mode, connection, live, session, approvals, active, usage };
 }
 
-/** A session that this page creates has no messages to load. */
+/** Adds the session id. Without a given id the page creates a new session, which has no messages to load from the server. */
 function withSession(options: UseDuologueOptions, ownId: string): ConversationOptions {
   const { sessionId } = options;
   if (sessionId !== undefined) return { ...options, sessionId };
   return { ...options, sessionId: ownId, messages: options.messages ?? [] };
 }
 
-/** The conversation of this session and server; another session or server gets another conversation. */
+/** The conversation for `sessionId` on the server at `url`. When either changes, a new `Conversation` replaces the held one. */
 function useConversation(options: ConversationOptions): Conversation {
   const { url, sessionId } = options;
   const create = () => ({ url, sessionId, conversation: new Conversation(options) });

@@ -25,7 +25,7 @@ export function useVoice(
   const [voice] = useState(() => new Voice(options));
   const transport = mode === 'bidi' ? live : null;
   useEffect(() => voice.attach(transport, session.id), [voice, transport, session.id]);
-  // Not in the effect above: a change of the transport does not switch the microphone off.
+  // A separate effect: the cleanup of the effect above would also run when the transport changes, and would switch the microphone off.
   useEffect(
     () => () => {
       voice.attach(null);
