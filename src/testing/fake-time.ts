@@ -40,7 +40,7 @@ export class FakeTime implements Clock {
     };
   }
 
-  /** Advances the time and calls the timers that are due, in order. What they start goes on afterwards: wait for its result. */
+  /** Advances the time and calls the timers that are due, in order. Asynchronous work that a timer starts is not awaited: wait for its result. */
   advance(ms: number): void {
     const end = this.#time + ms;
     for (;;) {

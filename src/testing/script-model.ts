@@ -7,7 +7,7 @@ type LiveConfig = LlmRequest['liveConnectConfig'];
 type Part = NonNullable<NonNullable<LlmResponse['content']>['parts']>[number];
 
 /**
- * What a model does in one step: it writes a text, thinks, calls a tool, fails with an error, or gives a response of ADK as it is.
+ * What a model does in one step: it writes a text, thinks, calls a tool, fails with an error, or returns the given `LlmResponse` unchanged.
  */
 export type ScriptStep =
   | string
@@ -26,7 +26,7 @@ export type ScriptFunction = (
 /** One call of the model: a step, several steps, or code that returns them. */
 export type ScriptTurn = ScriptStep | readonly ScriptStep[] | ScriptFunction;
 
-/** What the model got in one call, copied at that moment. */
+/** The request that the model got in one call, copied at the time of the call. */
 export interface SeenRequest {
   model: string | undefined;
   contents: Contents;
@@ -63,7 +63,7 @@ export class ScriptedModel extends BaseLlm {
   /** The requests of the agent, oldest first. */
   readonly requests: SeenRequest[] = [];
   readonly connects: SeenConnect[] = [];
-  /** Whether it has a live connection of its own; otherwise live runs are played turn by turn. */
+  /** Whether the model has live connections of its own (option `connections`). Otherwise a live run calls the model turn by turn. */
   readonly nativeLive: boolean;
   readonly #turns: ScriptTurn[];
   readonly #connections: (BaseLlmConnection | Error)[];

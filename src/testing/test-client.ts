@@ -56,9 +56,9 @@ export class TestClient {
   readonly #link: TestLink;
   readonly #tools: NonNullable<TestClientOptions['tools']>;
   readonly #folds = new Map<string, MessageFold>();
-  /** Everything that came, in order; null is an end. */
+  /** Everything that the client received, in order; null is the end of a response or a turn. */
   readonly #received: (Chunk | null)[] = [];
-  /** Up to here it was returned as turns. */
+  /** How many entries of `#received` have been returned to the test as turns. */
   #read = 0;
   readonly #accepted = new Map<string, string | null>();
   readonly #refused = new Map<string, Error>();
@@ -132,8 +132,8 @@ export class TestClient {
   }
 
   /**
-   * Reads the next turn that this page did not ask for: one that another page or the application started, or that went on because time
-   * passed. Waits until it ends or waits for the person.
+   * Reads the next turn that this page did not ask for: another page or the application started it, or a timer continued it. Resolves
+   * when the turn ends or waits for the user.
    */
   async next(): Promise<TestTurn> {
     await this.open();
@@ -166,7 +166,7 @@ export class TestClient {
     }
     const ids = new Set(meant.map(({ toolCallId }) => toolCallId));
     const calls = this.#calls.filter(({ part }) => ids.has(part.toolCallId));
-    // A message holds the answers to its own calls: the requests of one message are decided together.
+    // One request can only answer calls of one message, so the approval requests of the first message are decided together.
     const [first] = calls;
     if (!first) throw new Error('No approval request waits for a decision.');
     const decided = calls
@@ -235,16 +235,16 @@ export class TestClient {
   #isOver(from: number, { messageId }: Sent): boolean {
     const since = this.#received.slice(from);
     const start = since.findIndex((chunk) => chunk?.type === 'start' && chunk.messageId === messageId);
-    // Over BIDI an answer continues a message without a new start.
+    // Over BIDI, the server continues a message after an answer without a new `start` chunk.
     const first = start >= 0 ? start : this.#link.isBidi ? 0 : Number.POSITIVE_INFINITY;
     if (since.slice(first).includes(null)) return true;
     const fold = messageId === null ? undefined : this.#folds.get(messageId);
     return this.#link.isBidi && fold !== undefined && isPaused(fold);
   }
 
-  /** Whether a turn that came since then waits for the person or the browser. */
+  /** Whether chunks of a turn arrived after the first `from` entries, and that turn now waits for the user or the browser. */
   #isPaused(from: number): boolean {
-    // The step around an approval request may end in a frame of its own.
+    // The `finish-step` chunk after an approval request may arrive in a later frame than the request. It alone is not a new turn.
     const isNew = this.#received.slice(from).some((chunk) => chunk && chunk.type !== 'finish-step');
     return this.#link.isBidi && isNew && this.#current !== null && isPaused(this.#current);
   }
@@ -264,7 +264,7 @@ export class TestClient {
     if (!chunk) return;
     if (chunk.type === 'start' && chunk.messageId !== undefined)
       this.#current = this.#foldOf(chunk.messageId);
-    // Over BIDI the steps stand around approval requests, and belong to no message.
+    // Over BIDI, step chunks only surround approval requests, and are not part of the message.
     if (this.#link.isBidi && (chunk.type === 'start-step' || chunk.type === 'finish-step')) return;
     this.#current?.push(chunk);
   }
@@ -281,7 +281,7 @@ export class TestClient {
         return;
       }
       case 'data-message':
-        // A message of this page comes back as the server stored it.
+        // The server also sends this page its own user message, in the form in which it was stored.
         this.#folds.set(chunk.data.message.id, new MessageFold(structuredClone(chunk.data.message)));
         return;
       case 'data-decided':

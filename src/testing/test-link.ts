@@ -27,7 +27,7 @@ export interface LinkEvents {
 
 /** One connection of a test client, without a network: it calls the server as an adapter does. */
 export interface TestLink {
-  /** Whether the end of a turn alone ends what a test reads; else a response ends at every pause. */
+  /** Whether `null` arrives only at the end of a turn. Over SSE (false) it also arrives when the turn pauses for an answer. */
   readonly isBidi: boolean;
   open(events: LinkEvents): Promise<void>;
   /** Sends a request. Its acceptance or refusal comes as a chunk. */
@@ -130,7 +130,7 @@ export class BidiLink implements TestLink {
       protocol: WATCHING_SUBPROTOCOL,
       bufferedAmount: 0,
       send: (data) => {
-        // Sound comes as bytes, and the answer to a ping as JSON.
+        // Only chunks count here: sound arrives as bytes, and the answer to a ping as a JSON object.
         if (typeof data === 'string' && !data.startsWith('{')) events.received(chunksIn(decoder, data));
       },
       ping: () => this.#socket?.pong(),

@@ -64,7 +64,7 @@ export function auditSuite({ test, expect }: TestRunner, { store, clock }: Opene
     };
     const newest = await read(2, 1000);
     expect(newest.reasons).toEqual(['four', 'five']);
-    // A line that is added meanwhile moves no page.
+    // A line that is added between two reads does not change which lines an older page has.
     await store().audit(key, lineOf('refused', 'c1', { reason: 'six', args: null }));
     const middle = await read(2, 1000, newest.older ?? 0);
     expect(middle.reasons).toEqual(['two', 'three']);

@@ -33,7 +33,7 @@ interface Matchers {
   toMatchObject(expected: object): void;
 }
 
-/** The same test for several cases: the first value of each replaces `%s` in its name. */
+/** Registers one test for each case, like `test.each`. The first value of a case replaces `%s` in the name of the test. */
 export function casesWith(test: TestRunner['test']) {
   return <More extends unknown[]>(cases: [what: string, ...more: More][]) =>
     (name: string, body: (...values: [string, ...More]) => Promise<void>): void => {
@@ -133,7 +133,7 @@ export function lineOf(kind: AuditEntry['kind'], id: string, change: Partial<Aud
   };
 }
 
-/** The value as a store returns it. */
+/** The value as a store returns it, after it was written and read as JSON. */
 export function stored<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
