@@ -4,7 +4,7 @@ import { LONGEST_UNDERSTOOD } from './understand/text.ts';
 
 type Known = Pick<RuleContext, 'can' | 'rules'>;
 
-/** What the rules can do with the tools of this agent. */
+/** The abilities of the rules whose tools this agent has; a rule without a tool always counts. */
 export function abilitiesOf({ rules, can }: Known): NonNullable<Rule['ability']>[] {
   return rules.flatMap(({ ability, tool }) =>
     ability === undefined || (tool !== undefined && !can(tool.name)) ? [] : [ability],
@@ -19,7 +19,7 @@ export function abilities(context: Known & Pick<RuleContext, 'language'>): strin
     .join('\n');
 }
 
-/** The answer to what no rule understands: the whole list of abilities at first, then one example each time. */
+/** The answer to a message that no rule understands: the first time the whole list of abilities, later one example at a time. */
 export function unknownReply(context: RuleContext): Reply {
   const { language, conversation } = context;
   const { thought, mark, tooLong, first, next } = TEXTS[language].unknown;

@@ -19,9 +19,9 @@ export interface Call {
   response?: Record<string, unknown>;
 }
 
-/** A person's message and everything that followed until the next one. */
+/** A message of the user, with everything that the model did until the next message of the user. */
 export interface Turn {
-  /** The message, tidied; empty when it is too long to be understood. */
+  /** The message with unified spelling (`tidy`); empty when the message is too long to be understood. */
   text: string;
   /** The beginning of a message that is too long. */
   excerpt?: string;
@@ -34,20 +34,20 @@ export interface Turn {
 }
 
 /**
- * What the model is asked for: to answer the last message, to speak about results, or to continue after its own words
- * (a call of an earlier turn was answered meanwhile).
+ * What ADK calls the model for: to answer the last message, to report results of tool calls, or to continue after its own text, because
+ * a call of an earlier turn got its response meanwhile.
  */
 export type Asked = 'answer' | 'results' | 'continuation';
 
-/** The conversation so far, read from what ADK shows the model. */
+/** The conversation so far, read from the contents of ADK's request. */
 export interface Conversation {
   turns: Turn[];
-  /** Calls answered since the model last spoke. */
+  /** The calls that got a response after the model's last text. */
   fresh: Call[];
   asked: Asked;
 }
 
-/** Reads the contents of a request into turns; thoughts and other agents' words are left out. */
+/** Reads the contents of a request into turns. Thoughts, and texts of other agents, are left out. */
 export function readConversation(contents: readonly Content[]): Conversation {
   const turns: Turn[] = [];
   let fresh: Call[] = [];
@@ -149,13 +149,13 @@ function noticedCalls(turns: readonly Turn[], parts: readonly Part[]): Call[] {
 
 function wordsOf(written: string): Pick<Turn, 'text' | 'excerpt'> {
   const excerpt = tidy(written.slice(0, 200));
-  // Unifying the spelling of a message of unbounded length would be work without use.
+  // Do not unify the spelling of a very long message: the rules do not read it, and the work grows with its length.
   if (written.length > 10 * LONGEST_UNDERSTOOD) return { text: '', excerpt };
   const text = tidy(written);
   return text.length > LONGEST_UNDERSTOOD ? { text: '', excerpt } : { text };
 }
 
-/** Finds the call a response belongs to: by id, else the oldest call of that name that still waits. */
+/** Finds the call that a response belongs to: by id, or else the oldest call of that name without a response. */
 function answer(turns: readonly Turn[], part: Part): Call | undefined {
   const { functionResponse } = part;
   if (functionResponse === undefined) return undefined;

@@ -16,9 +16,9 @@ export const EMBEDDED_MODEL = 'duologue-embedded';
 export interface EmbeddedModelOptions {
   /** Milliseconds between two pieces of a streamed text; 0 streams without waiting. */
   paceMs?: number;
-  /** Whether a short thought comes before an answer. */
+  /** Whether the model emits a short thought before each answer. */
   thinks?: boolean;
-  /** Rules of your own, one or more for each of your tools. They are asked before general talk. */
+  /** Rules of the application, one or more for each of its tools. They are tried before the rules for general talk. */
   rules?: readonly Rule[];
   /** Decodes pictures, for their main colours. Without it the model tells only the format and size of a picture. */
   decodeImage?: DecodeImage;
@@ -124,12 +124,12 @@ function toolNames(request: LlmRequest): Set<string> {
 const PIECE =
   /\s+|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー、。「」]+\s*|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー、。「」]{1,3}\s*/gu;
 
-/** Cuts a text into the pieces it is spoken in: words, or a few Japanese signs; joined they are the text. */
+/** Cuts a text into the pieces in which it is streamed: words, or up to three Japanese characters. Joined, the pieces are the text. */
 export function piecesOf(text: string): string[] {
   return text.match(PIECE) ?? [];
 }
 
-/** Waits, or returns at once when told to stop or when there is nothing to wait for. */
+/** Waits. Resolves at once when the time is 0 or the signal is aborted, and as soon as the signal aborts. */
 function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   if (milliseconds <= 0 || signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** What the first bytes of a picture tell. */
+/** The format and size of a picture, read from its first bytes. */
 export interface ImageHeader {
   format: 'PNG' | 'JPEG' | 'WebP' | 'GIF';
   width: number;

@@ -1,7 +1,7 @@
 /**
- * A model made of rules, for people who have no key yet, for tests and for demonstrations. It brings general talk; what
- * an application can do comes with its own rules, one or more for each tool, written with the functions exported here.
- * It keeps nothing between two calls: all it knows of a conversation it reads from the request.
+ * A model made of rules, for users who have no key yet, for tests and for demonstrations. It has rules for general talk. An
+ * application adds rules for its tools, one or more for each tool, written with the functions exported here. The model keeps no state
+ * between two calls: it reads the conversation from each request.
  */
 
 export type { DecodeImage, Pixels } from './colours.ts';

@@ -3,7 +3,7 @@ import type { Call, Conversation, Turn } from './conversation.ts';
 import { TEXTS } from './texts/index.ts';
 import type { Bilingual, Language } from './understand/language.ts';
 
-/** How a tool call ended, as far as its response says. */
+/** How a tool call ended, according to its response. `silent`: the call has no response, or an empty one. */
 export type Outcome =
   | { kind: 'done'; value: Record<string, unknown> }
   | { kind: 'pending' }
@@ -82,7 +82,7 @@ export function callsOf(turns: readonly Turn[], tool: string): Call[] {
   return turns.flatMap((turn) => turn.calls).filter((call) => call.name === tool);
 }
 
-/** Calls that still wait for the person. */
+/** The calls whose response says that they are pending: they wait for the user. */
 export function waitingCalls(conversation: Conversation): Settled[] {
   return conversation.turns
     .flatMap((turn) => turn.calls)
@@ -90,7 +90,7 @@ export function waitingCalls(conversation: Conversation): Settled[] {
     .filter(({ outcome }) => outcome.kind === 'pending');
 }
 
-/** The last turns, the newest last, without the one being answered. */
+/** The last `most` turns before the one being answered, the newest last. */
 export function earlierTurns(conversation: Conversation, most = 30): Turn[] {
   return conversation.turns.slice(0, -1).slice(-most);
 }
@@ -101,8 +101,8 @@ export function previousTurn(conversation: Conversation): Turn | undefined {
 }
 
 /**
- * Says how a call ended that did not succeed; undefined for one that did. `subject` is what was tried ("the payment of
- * $50 to Bob"), `reasonsJa` are the tool's own reasons in Japanese.
+ * The text that tells the user how an unsuccessful call ended; undefined for a successful call. `subject` says what the call tried to do
+ * ("the payment of $50 to Bob"). `reasonsJa` maps patterns of the tool's error texts to Japanese texts.
  */
 export function troubleText(
   language: Language,
@@ -139,7 +139,7 @@ export function troubleText(
   }
 }
 
-/** The text of the first pattern that fits, with its groups in place of `$1` and `$2`. */
+/** The text of the first pattern that matches `why`, with the groups of the match in place of `$1` and `$2`. */
 function translated(why: string, reasons: readonly [RegExp, string][]): string | undefined {
   for (const [pattern, text] of reasons) {
     const groups = pattern.exec(why);

@@ -3,7 +3,7 @@ import type { Conversation } from './conversation.ts';
 import type { Settled } from './results.ts';
 import type { Bilingual, Language } from './understand/language.ts';
 
-/** A tool call a rule wants to make. */
+/** A tool call that a rule wants the model to make. */
 export interface ToolRequest {
   name: string;
   args: Record<string, unknown>;
@@ -11,37 +11,37 @@ export interface ToolRequest {
 
 /** The answer of a rule: a thought about what it understood, with text or tool calls. */
 export interface Reply {
-  /** One short sentence about what was understood, shown as reasoning. */
+  /** One short sentence about how the rule understood the message, shown as reasoning. */
   thought: string;
   text?: string;
   calls?: ToolRequest[];
-  /** Whether the text is a question the person has to answer before anything is done. */
+  /** Whether the text is a question that the user has to answer before the rule calls a tool. */
   asks?: boolean;
   /** Whether the rule recognised only the topic of the message. The model then applies the rules to each sentence. */
   isUnsure?: boolean;
 }
 
-/** What a rule may look at. */
+/** What a rule may read to find its answer. */
 export interface RuleContext {
-  /** The person's last message, tidied; one sentence of it when the whole was not understood. */
+  /** The user's last message with unified spelling; one sentence of it when no rule understood the whole message. */
   text: string;
   language: Language;
   conversation: Conversation;
   /** Whether the agent offers this tool. */
   can(tool: string): boolean;
   decodeImage: DecodeImage;
-  /** Every rule of the model, in the order they are asked. */
+  /** Every rule of the model, in the order in which the rules are tried. */
   rules: readonly Rule[];
 }
 
-/** How a rule speaks about the calls of the tool that it makes. */
+/** The tool that a rule calls, and the texts about its calls. */
 export interface RuleTool {
   name: string;
   /** Returns the text that tells the user the outcomes of these calls. */
   report(settled: readonly Settled[], context: RuleContext): string;
   /**
-   * For a tool that must not run twice by mistake: what "again" is answered with when the last call may have had its
-   * effect. Such a tool is also called only when every sentence of the message was understood.
+   * For a tool that must not run twice by mistake: returns the answer to a user who writes "again" when the last call may have had its
+   * effect. The model calls such a tool only when the rules understood every sentence of the message.
    */
   again?(context: RuleContext): Reply;
 }
@@ -49,11 +49,11 @@ export interface RuleTool {
 /** One thing the embedded model understands. */
 export interface Rule {
   name: string;
-  /** The answer to the person's message, or null when it is not about this. */
+  /** Returns the answer to the user's message, or null when the message is not about the topic of this rule. */
   match(context: RuleContext): Reply | null | Promise<Reply | null>;
   /** The tool that this rule calls. */
   tool?: RuleTool;
-  /** A line with an example, for help, and what the tool does ("send payments"), for a greeting. */
+  /** `example` is a line for the list of abilities; `does` says what the tool does ("send payments"), for a greeting. */
   ability?: { does?: Bilingual; example: Bilingual };
 }
 

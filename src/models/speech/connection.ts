@@ -7,7 +7,7 @@ import { Sentences } from './sentences.ts';
 import { Speaker, type TextToSpeech } from './speaker.ts';
 import { type SpeechEvent, type SpeechToText, Utterance, UtteranceDetector } from './utterance.ts';
 
-/** How a model gets speech. */
+/** The engines and settings that add speech to a model. */
 export interface SpeechOptions {
   speechToText: SpeechToText;
   /** Without it the model understands speech, and answers in writing. */
@@ -21,8 +21,8 @@ export interface SpeechOptions {
 const MAX_WAITING = 4;
 
 /**
- * A live connection with audio around one with text. Sound is cut into utterances; each becomes a message of the user, in the
- * order in which they were spoken. The answer to a spoken message is spoken. Speech interrupts the model.
+ * A live connection with audio that wraps a live connection with text. It cuts sound into utterances and sends each as a message of the
+ * user, in the order in which they were spoken. The answer to a spoken message is spoken. Speech interrupts the model.
  */
 export class SpeechConnection implements BaseLlmConnection {
   private readonly inner: BaseLlmConnection;
@@ -32,12 +32,12 @@ export class SpeechConnection implements BaseLlmConnection {
   private readonly sentences = new Sentences();
   private readonly out = new AsyncQueue<LlmResponse>();
   private utterance: Utterance | undefined;
-  /** Resolves when all earlier utterances were passed on. */
+  /** Resolves when the texts of all earlier utterances have been passed to the model. */
   private understood: Promise<void> = Promise.resolve();
   private readonly waiting = new Set<Utterance>();
   /** The newest picture of a camera, which goes with the next message. */
   private picture: Part | undefined;
-  /** The text of the model's answer that was given to the speaker. */
+  /** The partial text of the model's answer that was already passed to the speaker. */
   private read = '';
   private isSpoken = false;
   private isClosed = false;
@@ -131,7 +131,7 @@ export class SpeechConnection implements BaseLlmConnection {
       const text = await utterance.text;
       if (utterance.isCancelled) return;
       if (text === '') {
-        // Tells the user that nothing was understood. Nothing of it is stored.
+        // An empty final transcript tells the page that no words were recognised. The transcript is partial, so ADK does not store it.
         this.emitTranscript('', true);
         return;
       }
@@ -159,7 +159,7 @@ export class SpeechConnection implements BaseLlmConnection {
     this.out.push({ turnComplete: true, ...withLiveFacts({ continues: false }) });
   }
 
-  /** Passes on the responses of the model, and has them spoken. A turn ends when all of it was spoken. */
+  /** Passes the responses of the model to ADK, and has them spoken. A `turnComplete` waits until the whole turn was spoken. */
   private async relay(): Promise<void> {
     for await (const response of this.inner.receive()) {
       if (response.interrupted) this.mute();
@@ -173,7 +173,7 @@ export class SpeechConnection implements BaseLlmConnection {
     const { speaker, sentences } = this;
     if (!speaker || !this.isSpoken || !content) return;
     const text = (content.parts ?? []).map((part) => (part.thought ? '' : (part.text ?? ''))).join('');
-    // The final response repeats the whole text.
+    // The final response repeats the whole text: speak only the text that no partial response had.
     const fresh = partial ? text : text.startsWith(this.read) ? text.slice(this.read.length) : '';
     this.read = partial ? this.read + text : '';
     for (const sentence of sentences.push(fresh)) speaker.say(sentence);

@@ -25,7 +25,7 @@ export function withSpeech(model: BaseLlm, options: SpeechOptions): BaseLlm {
 
 class SpeechModel extends BaseLlm {
   readonly nativeLive = true;
-  /** It can be called turn by turn, too. */
+  /** The model can also be called turn by turn. */
   readonly liveOnly = false;
   readonly capabilities: ModelCapabilities;
   private readonly inner: BaseLlm;

@@ -9,7 +9,7 @@ export class Sentences {
 
   push(delta: string): string[] {
     this.text += delta;
-    // Most tokens hold no end of a sentence.
+    // Most deltas contain no end of a sentence: skip the costly segmentation for them.
     if (!/[.!?。！？\n]/.test(delta) && this.text.length < LONGEST) return [];
     const segments = [...segmenter.segment(this.text)].map(({ segment }) => segment);
     const last = segments.pop() ?? '';

@@ -1,6 +1,6 @@
 /**
- * A text-to-speech engine. It gets one sentence and yields its sound (24 kHz, mono, 16 bits) as soon as there is some. `signal`
- * aborts when the sound is no longer needed.
+ * A text-to-speech engine. It gets one sentence and yields its sound (24 kHz, mono, 16 bits) in pieces, as soon as each is ready.
+ * `signal` aborts when the sound is no longer needed.
  */
 export type TextToSpeech = (text: string, options: { signal: AbortSignal }) => AsyncIterable<Int16Array>;
 
@@ -33,7 +33,7 @@ export class Speaker {
     this.last = Promise.resolve();
   }
 
-  /** Resolves when all sentences were spoken, or stopped. */
+  /** Resolves when all sentences were spoken, or `stop` discarded them. */
   get done(): Promise<void> {
     return this.last;
   }

@@ -3,7 +3,7 @@ import { Vad } from './vad.ts';
 
 /**
  * A speech-to-text engine. It gets the sound of one utterance as it comes in (16 kHz, mono, 16 bits) and resolves to the whole
- * text, empty when nothing was said. It may call `onPartial` with further words while the user speaks; words that will not change.
+ * text, empty when nothing was said. It may call `onPartial` with further words while the user speaks, but only with final ones.
  * When it rejects, the user gets the message of the error. `signal` aborts when the text is no longer needed.
  */
 export type SpeechToText = (
@@ -64,14 +64,15 @@ export class Utterance {
 /** What the detector finds: the borders of an utterance, and the sound between them. */
 export type SpeechEvent = { type: 'start' } | { type: 'sound'; samples: Int16Array } | { type: 'end' };
 
-/** At 16 kHz: 400 ms from before the start was noticed, so that the first syllable is not lost. */
+/** At 16 kHz: 400 ms of sound from before the detector noticed speech, so that the first syllable is not lost. */
 const PRE_ROLL = 6400;
 /** The longest utterance: 60 s. */
 const MAX_LENGTH = 960_000;
 
 /**
- * Finds the utterances in a stream of sound. With `hasSignals: true` the page signals them (`start`, `stop`: a key that is held, or
- * detection there), and sound outside the signals is ignored; otherwise a VAD finds them, and `stop` ends the current one.
+ * Finds the utterances in a stream of sound. With `hasSignals: true` the page signals the start and end of each (`start`, `stop`: the user
+ * holds a key, or the page has a VAD), and sound outside the signals is ignored. Otherwise a VAD here finds the utterances, and `stop`
+ * ends the current one.
  */
 export class UtteranceDetector {
   private readonly hasSignals: boolean;

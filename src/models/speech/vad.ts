@@ -1,18 +1,18 @@
-/** At 16 kHz: the 20 ms in which loudness is measured. */
+/** The number of samples for one measurement of loudness: 20 ms at 16 kHz. */
 const STEP = 320;
-/** Speech has started when this many of the last steps were loud. */
+/** Speech has started when `LOUD_STEPS` of the last `LOUD_WITHIN` steps were loud. */
 const LOUD_STEPS = 3;
 const LOUD_WITHIN = 5;
 /** Speech has ended after this many quiet steps: 700 ms. */
 const QUIET_STEPS = 35;
 /** Sound below this is no speech, however quiet the room is (of 32,767). */
 const MIN_LOUDNESS = 350;
-/** How much louder than the room speech is. */
+/** How many times louder than the background noise of the room speech is. */
 const ABOVE_ROOM = 3;
 
 type Found = 'start' | 'end' | null;
 
-/** Detects voice activity by loudness alone, for clients that have no detector. It cannot tell a voice from a door. */
+/** Detects voice activity by loudness alone, for clients without a detector. A loud noise, such as a closing door, also counts as speech. */
 export class Vad {
   private rest = new Int16Array(0);
   private room = MIN_LOUDNESS / ABOVE_ROOM;
@@ -20,7 +20,7 @@ export class Vad {
   private quiet = 0;
   private recent: boolean[] = [];
 
-  /** Takes sound at 16 kHz. Returns the last border of speech in it. */
+  /** Adds sound at 16 kHz. Returns the last start or end of speech that was found in it; null when there is none. */
   push(samples: Int16Array): Found {
     const sound = joined(this.rest, samples);
     let at = 0;
@@ -34,7 +34,7 @@ export class Vad {
 
   private step(loudness: number): Found {
     const isLoud = loudness > Math.max(MIN_LOUDNESS, this.room * ABOVE_ROOM);
-    // The quietest moments tell the loudness of the room: it falls at once, and rises slowly.
+    // `room` follows the quietest moments: it falls to a quieter sound at once, and rises slowly.
     this.room =
       loudness < this.room ? loudness : this.room + (loudness - this.room) * (isLoud ? 0.002 : 0.05);
     if (this.isSpeech) {

@@ -29,7 +29,7 @@ const PAST_EN =
 const PAST_JA =
   /^(?:さっき|先ほど|前に|以前|直前に)?(?:は|、)?(?:私(?:は|が)?)?(?:何|なに|なん)(?:を|て|と)?(?:聞い|聞きま|頼ん|頼みま|質問し|言っ|お願いし)(?:た|だ|した|ました)(?:っけ|の|か|のか)?$|^(?:前|さっき|先ほど|直前)の(?:質問|依頼|メッセージ)(?:は|を)?(?:何|なに|なん)?(?:です)?(?:か|だっけ|でしたか)?(?:教えて(?:ください)?)?$/;
 
-/** What the person said earlier in this conversation. */
+/** Answers the question what the user wrote earlier in this conversation. */
 export const past: Rule = {
   name: 'past',
   match(context) {
@@ -49,7 +49,7 @@ const AGAIN_EN =
 const AGAIN_JA =
   /^(?:もう一度|もう一回|再度|再び|もういちど)(?:やって|試して|して|お願い(?:します)?|実行して|送金して|送って)?(?:ください|下さい|みて)?$|^(?:再試行|リトライ|やり直し)(?:て|して)?(?:ください|下さい)?$/;
 
-/** Repeats the last tool calls, because the person says so. */
+/** Repeats the last tool calls when the user writes "again" or "retry". */
 export const retry: Rule = {
   name: 'retry',
   match(context) {
@@ -83,14 +83,14 @@ const ASKED_EN = /^(?:what'?s|what is|whats|do you (?:know|remember)|tell me|say
 const ASKED_JA =
   /^(?:私|わたし|僕|ぼく|俺)(?:の名前)?(?:は|を|って)(?:何|なん|なに|誰|だれ|覚えて(?:い)?(?:る|ます)|(?:分|わ)かり?(?:る|ます)|教えて|言って)(?:です)?(?:か)?(?:ください)?$|^(?:私|わたし|僕|ぼく|俺)の名前は$|^名前(?:を)?覚えて(?:い)?(?:る|ます)(?:か)?$/;
 
-/** The person's name: told once, remembered in the conversation. */
+/** The user's name: acknowledges it when the user tells it, and answers the question for it later in the conversation. */
 export const name: Rule = {
   name: 'name',
   match({ text, language, conversation }) {
     const told = nameIn(text);
     const texts = TEXTS[language].name;
     if (told !== undefined) return texts.told(told);
-    // The opening 私は is cut off as politeness, so the whole sentence is looked at too.
+    // `withoutOpening` removes 私は ("I") as a polite opening, so the question is also searched for in the whole sentence.
     const forms = [withoutClosing(withoutOpening(text)), withoutClosing(text)];
     if (!forms.some((form) => ASKED_EN.test(form) || ASKED_JA.test(form))) return null;
     const known = knownName(conversation.turns);
@@ -98,7 +98,7 @@ export const name: Rule = {
   },
 };
 
-/** The name the person told last. */
+/** The name that the user told last. */
 export function knownName(turns: readonly Turn[]): string | undefined {
   return turns.map((turn) => nameIn(turn.text)).findLast((told) => told !== undefined);
 }

@@ -1,7 +1,7 @@
 /**
- * What the embedded model can say without an application: about the conversation itself, and general talk. Each rule
- * reads the request and returns an answer, or null when it does not understand; this file says in which order
- * they are asked. A rule keeps no state: all it knows is in the request.
+ * The rules that the embedded model has without those of an application: about the conversation itself, and general talk. Each rule
+ * reads the request and returns an answer, or null when it does not understand the message. This file lists the order in which the rules
+ * are tried. A rule keeps no state: it reads everything from the request.
  */
 import type { Rule } from '../rule.ts';
 import { approval, name, past, retry } from './about-conversation.ts';
@@ -9,8 +9,8 @@ import { help, identity } from './about-me.ts';
 import { picture } from './picture.ts';
 import { smallTalk } from './small-talk.ts';
 
-/** The rules about the conversation itself: they are asked before those of the application. */
+/** The rules about the conversation itself. They are tried before the rules of the application. */
 export const FIRST_RULES: readonly Rule[] = [approval, past];
 
-/** General talk, asked after the rules of the application; the first that answers wins. */
+/** The rules for general talk. They are tried after the rules of the application; the first rule that answers wins. */
 export const LAST_RULES: readonly Rule[] = [retry, name, identity, help, smallTalk, picture];

@@ -14,7 +14,7 @@ const ABOUT_JAPANESE = /画像|写真|絵|スクリーンショット|スクシ�
 const ASKS_JAPANESE =
   /何|なに|なん|説明|見て|見え|教えて|どんな|色|大きさ|サイズ|形式|分析|解析|写って|描|調べ|これ/;
 
-/** A picture: its format, size and main colours, which is all that rules can see in one. */
+/** Describes a picture by its format, its size and its main colours. Rules cannot recognise what it shows. */
 export const picture: Rule = {
   name: 'picture',
   async match(context) {

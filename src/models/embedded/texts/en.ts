@@ -1,6 +1,6 @@
-/** What the embedded model says in English. Its type says what the catalogue of each other language must have. */
+/** The English texts of the embedded model. The type of this object lists the texts that every other language must have. */
 export const en = {
-  /** The general abilities, for the list of help; each tool adds its own. */
+  /** The general abilities, for the list that answers a request for help. The rule of each tool adds its own line. */
   abilities: [
     'pictures: send one, and I tell its format, its size and, if I can decode it, its main colours',
     'this conversation: “What did I ask before?”, “What is my name?”',
@@ -10,7 +10,7 @@ export const en = {
 
   unknown: {
     thought: 'No rule of mine fits this.',
-    /** How an answer to something that was not understood is recognised later. */
+    /** The words at the start of such an answer. In later turns the model counts the answers with these words. */
     mark: 'I did not understand that',
     tooLong: (characters: number) =>
       `This message is too long for my rules (more than ${characters} characters), so I did nothing. I can help with:`,
@@ -36,7 +36,7 @@ export const en = {
     refused: (subject: string, why: string) => `${upper(subject)} was refused: ${sentence(why)}`,
     failed: (subject: string, why: string) => `${upper(subject)} failed: ${sentence(why)}`,
     silent: (subject: string) => `I got no result for ${subject}, so I cannot say whether it happened.`,
-    /** A reason that the catalogue has no text for. */
+    /** The text for a reason that the catalogue does not know. */
     reason: (why: string) => why,
   },
 
@@ -134,7 +134,7 @@ export const en = {
   } satisfies Record<string, { thought: string; reply: (name: string, abilities: string) => string }>,
 };
 
-/** The catalogue that every language fills. */
+/** The type of the catalogue that every language must provide. */
 export type EmbeddedTexts = typeof en;
 
 function upper(text: string): string {

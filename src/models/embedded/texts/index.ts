@@ -1,6 +1,6 @@
 /**
- * The catalogues of what the embedded model says: one file for each language. Rules pick their texts from here and have no sentences of
- * their own. The texts about a tool are those of the application that brings the tool.
+ * The catalogues of the texts of the embedded model: one file for each language. The general rules take their texts from here and contain
+ * no sentences. The application that adds a tool also provides the texts about that tool.
  */
 import { en } from './en.ts';
 import { ja } from './ja.ts';

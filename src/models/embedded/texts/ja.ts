@@ -26,7 +26,7 @@ export const ja: EmbeddedTexts = {
     done: (tool) => `${tool}が完了しました。`,
     noReason: '理由は示されませんでした。',
     pending: (subject) => `${subject}は、あなたの回答を待っています。`,
-    // The recorded fixtures have this sentence, so it stays as it is.
+    // The recorded fixtures contain this sentence: do not change it.
     denied: (subject, reason) =>
       `${subject}は承認されなかったため${reason === undefined ? '' : `（理由：${reason}）`}、行っていません。`,
     approvalTimeout: (subject) => `${subject}は承認の期限が切れたため、行っていません。`,

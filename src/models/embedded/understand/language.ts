@@ -1,4 +1,4 @@
-/** The languages the rules speak. */
+/** The languages that the rules understand and answer in. */
 export type Language = 'en' | 'ja';
 
 const JAPANESE = /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}ー]/u;
@@ -7,7 +7,8 @@ const ENGLISH_WORDS =
   /\b(?:hi|hello|hey|thanks|thank|help|yes|no|ok|okay|please|the|is|are|what|where|who|how|why|weather|music|track|send|pay|money|dollars?|bucks|never|cancel|stop|to|for|in|and|my|me|i|you|it)\b/i;
 
 /**
- * The language of a message. A message without a telling word (a number, a name) keeps the language spoken before.
+ * The language of a message. A message whose words do not show its language (a number, a name) has the language `before`, that of the
+ * conversation so far.
  */
 export function languageOf(text: string, before: Language = 'en'): Language {
   if (JAPANESE.test(text)) return 'ja';
@@ -39,7 +40,7 @@ const POLITE_NEGATIVE =
 const NEGATED_JA =
   /ない|ません|なく|なし|ずに|やめ|止め|辞め|中止|キャンセル|取り消|取消|不要|いらな|要らな|いりま|禁止|だめ|ダメ|駄目|ストップ|(?:する|送る|払う|支払う|振り込む|渡す|送金)な(?:[よ!。]|$)/;
 
-/** Whether the message tells not to do something; polite questions such as くれませんか do not. */
+/** Whether the message says not to do something. Polite questions with a negative form, such as くれませんか, do not count. */
 export function isNegated(text: string): boolean {
   if (languageOf(text) === 'en') return NEGATED_EN.test(text.replace(/^no[,.!]\s+/i, ''));
   return NEGATED_JA.test(text.replace(/す[みい]ません|かもしれません/g, '').replace(POLITE_NEGATIVE, ''));

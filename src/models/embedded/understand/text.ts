@@ -1,7 +1,7 @@
-/** The longest message the rules try to understand; a longer one is never acted upon. */
+/** The length of the longest message that the rules try to understand. The model calls no tool for a longer message. */
 export const LONGEST_UNDERSTOOD = 1000;
 
-/** Brings a message to one spelling: full-width forms, quotes, dashes and spaces unified, ends trimmed. */
+/** Unifies the spelling of a message: full-width forms, quotes, dashes and spaces; trims both ends. */
 export function tidy(text: string): string {
   return text
     .normalize('NFKC')
