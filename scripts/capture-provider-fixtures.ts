@@ -4,7 +4,7 @@
  *   npm run fixtures:capture [-- OUTPUT_FOLDER]      (default: fixtures/responses)
  *
  * Runs the scenarios of each provider whose key is in the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY,
- * GOOGLE_API_KEY, or AWS credentials (with AWS_REGION); says what it skipped. Keys never reach a file.
+ * GOOGLE_API_KEY, or AWS credentials (with AWS_REGION); prints the providers that it skipped. Keys never reach a file.
  * Exit code 0 unless a scenario failed.
  */
 import { capture } from './capture/capture.ts';

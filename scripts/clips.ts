@@ -1,5 +1,5 @@
 /**
- * Makes the clips that recognition and detection are measured by anew, with the voices of Debian's `flite`, and writes down where
+ * Generates the audio clips for the tests of speech-to-text and VAD again, with the voices of Debian's `flite`, and records where
  * speech begins and ends in each.
  *
  *   npx tsx scripts/clips.ts
@@ -18,7 +18,7 @@ interface Label {
 
 /** 10 ms at 16 kHz. */
 const STEP = 160;
-/** A synthesiser is silent where it does not speak: what is this much quieter than the loudest is silence, or breath. */
+/** Synthesised audio below this share of the loudest step is silence or breath. */
 const QUIET = 1 / 20;
 
 const folder = join(import.meta.dirname, '..', 'test', 'demo', 'voice', 'clips');

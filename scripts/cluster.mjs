@@ -34,6 +34,6 @@ const child = spawn(process.execPath, ['--import', 'tsx', resolve(root, 'scripts
   cwd: root,
   stdio: 'inherit',
 });
-// The nodes are ended by the child, which hears the same signals from the terminal.
+// The child gets the same signals from the terminal and ends the nodes itself.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.on('exit', (code) => process.exit(code ?? 1));

@@ -32,7 +32,7 @@ interface Row {
   expected: Record<string, unknown>;
 }
 
-/** Text is given as it is: the parser finds out whether it is one body or one event a line. */
+/** Text is passed unchanged: the parser detects whether it is one body or one event per line. */
 function readResponse(path: string): unknown {
   return /\.(json|txt|sse|jsonl)$/.test(path) ? readFileSync(path, 'utf8') : readFileSync(path);
 }
@@ -127,7 +127,7 @@ function factsOf(record: ParsedResponse, expected: Record<string, unknown>): Rec
   };
 }
 
-/** What is wrong with a record, fact by fact. */
+/** The differences between a record and the expected facts. */
 function compare(row: Row, record: ParsedResponse): string[] {
   const { expected } = row;
   if (row.truth === 'malformed') {
@@ -196,11 +196,11 @@ function main(args: string[]): number {
       status: row.status,
       ...(row.headers ? { headers: row.headers } : {}),
     };
-    const told = compare(row, parse(readResponse(join(dir, row.file)), options));
+    const hinted = compare(row, parse(readResponse(join(dir, row.file)), options));
     const found = compare(row, parse(readResponse(join(dir, row.file)), { status: row.status }));
     const wrong = [
-      ...told,
-      ...found.filter((fact) => !told.includes(fact)).map((fact) => `without a hint: ${fact}`),
+      ...hinted,
+      ...found.filter((fact) => !hinted.includes(fact)).map((fact) => `without a hint: ${fact}`),
     ];
     const known = WRONG_EXPECTATIONS[row.file];
     if (wrong.length === 0) line.right++;
@@ -224,7 +224,9 @@ function main(args: string[]): number {
   const right = [...table.values()].reduce((sum, line) => sum + line.right, 0);
   console.log(`${'total'.padEnd(width)}  ${String(right).padStart(5)} / ${rows.length}`);
   for (const line of contested) console.log(`wrong expectation: ${line}`);
-  console.log(`not model responses: ${strangers.length - claimed.length} / ${strangers.length} told as such`);
+  console.log(
+    `not model responses: ${strangers.length - claimed.length} / ${strangers.length} recognised as such`,
+  );
   return failures.length === 0 ? 0 : 1;
 }
 

@@ -1,4 +1,4 @@
-// `npm run fixtures`: holds the 21 conversations with the demo server and writes what it said to fixtures/frontend.
+// `npm run fixtures`: runs the 21 conversations with the demo server and writes its responses to fixtures/frontend.
 import { writeFileSync } from 'node:fs';
 import { captureAll, startBackends } from './fixtures/capture.ts';
 

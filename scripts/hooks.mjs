@@ -8,7 +8,7 @@ const git = (...args) => spawnSync('git', args, { encoding: 'utf8' });
 
 const current = git('config', '--get', 'core.hooksPath').stdout?.trim() ?? '';
 if (process.argv.includes('--offer')) {
-  // An install in continuous integration, or outside of a checkout, makes no commits.
+  // No offer in continuous integration or outside of a git checkout: nothing is committed there.
   const mayCommit = !process.env.CI && git('rev-parse', '--is-inside-work-tree').status === 0;
   if (mayCommit && current !== FOLDER)
     console.error('npm run hooks turns on a git hook that checks the subject of each commit.');

@@ -17,7 +17,7 @@ const failures = [];
 
 endWithNpm();
 
-/** Says how a step went; its output only when it failed. */
+/** Prints the result of a step, with its output only when it failed. */
 function tell(name, { code, output }) {
   console.log(`${name.padEnd(9)} ${code === 0 ? 'ok' : 'FAILED'}`);
   if (code === 0) return true;
@@ -26,7 +26,7 @@ function tell(name, { code, output }) {
   return false;
 }
 
-/** What the registry has under `latest`, and what our range allows. */
+/** The version that the registry has under `latest`, and the range in package.json. */
 function report(folder) {
   const names = Object.keys(peerDependencies);
   const width = Math.max(...names.map((name) => name.length)) + 2;
@@ -65,7 +65,7 @@ try {
     ];
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
     const whole = tell('install', await npm(['install', ...flags, ...wanted], options));
-    // What a range does not allow is installed all the same: it may work.
+    // A version outside of the range is installed too, because it may work.
     const forced = whole
       ? true
       : tell('by force', await npm(['install', '--legacy-peer-deps', ...flags, ...wanted], options));

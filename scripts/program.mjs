@@ -25,7 +25,7 @@ if (!installed.ok) {
 const env = { ...process.env };
 if (needs.includes('--browser')) {
   const browser = await ensureBrowser();
-  // A program that has parts without a browser says itself which of them failed.
+  // Not fatal: a program may have parts that need no browser, and reports by itself which parts failed.
   if (browser.path === undefined) console.error(browser.output);
   else env.CHROME_PATH = browser.path;
 }

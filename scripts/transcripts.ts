@@ -1,4 +1,4 @@
-// `npm run transcripts`: holds the exchanges of docs/transcripts with a real server and a scripted model, and writes what crossed the wire.
+// `npm run transcripts`: runs the exchanges of docs/transcripts with a real server and a scripted model, and writes the frames and responses.
 import { writeFileSync } from 'node:fs';
 import { EXCHANGES, pageOf } from './transcripts/exchanges.ts';
 

@@ -5,17 +5,17 @@ import { type Client, type Line, PROVIDERS, type Provider } from './providers.ts
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 import { scrub } from './scrub.ts';
 
-/** What a capture needs from outside. */
+/** The dependencies of a capture. */
 export interface CaptureOptions {
   env: Readonly<Record<string, string | undefined>>;
   outDir: string;
-  /** Gives a client for a provider whose keys are there. */
+  /** Returns a client for a provider whose keys are in the environment. */
   clientFor(provider: string): Promise<Client>;
   now(): Date;
   log(line: string): void;
 }
 
-/** What a capture did. */
+/** The result of a capture. */
 export interface CaptureResult {
   written: string[];
   skipped: string[];
@@ -48,7 +48,7 @@ async function converse(provider: Provider, scenario: Scenario, client: Client) 
   return { request, response };
 }
 
-/** Runs every scenario of every provider whose keys are there, and writes what came back, keys scrubbed. */
+/** Runs every scenario of every provider whose keys are in the environment, and writes the responses with all keys removed. */
 export async function capture(options: CaptureOptions): Promise<CaptureResult> {
   const { env, outDir, log } = options;
   const result: CaptureResult = { written: [], skipped: [], failed: [] };

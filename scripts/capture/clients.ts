@@ -9,7 +9,7 @@ const HERE = new URL('.', import.meta.url).pathname;
 type Env = Readonly<Record<string, string | undefined>>;
 type Request = Record<string, unknown>;
 
-/** The part of each vendor's SDK that is used; the packages themselves are installed only when this runs. */
+/** The part of each vendor's SDK that the capture calls. The packages are installed only when a capture runs. */
 interface OpenAiSdk {
   default: new (options: object) => { chat: { completions: { create(request: Request): Promise<unknown> } } };
 }
@@ -78,7 +78,7 @@ const CLIENTS: Readonly<Record<string, (env: Env) => Promise<Client>>> = {
 
 async function* emptyStream(): AsyncGenerator<unknown> {}
 
-/** A Gemini client over Google's SDK, wherever that was loaded from. */
+/** A Gemini client over an already loaded copy of Google's SDK. */
 export function geminiClient({ GoogleGenAI }: GoogleSdk, env: Env): Client {
   const baseUrl = env.GOOGLE_GEMINI_BASE_URL;
   const { models } = new GoogleGenAI({

@@ -1,4 +1,4 @@
-// The models that the library itself takes by default: one place names them.
+// The default models of the library, imported so that one place names them.
 import { anthropic as ofAnthropic } from '../../src/models/providers/anthropic.ts';
 import { bedrock as ofBedrock } from '../../src/models/providers/bedrock.ts';
 import type { Scenario } from './scenarios.ts';
@@ -9,13 +9,13 @@ export interface Client {
   stream(request: Record<string, unknown>): Promise<AsyncIterable<unknown>>;
 }
 
-/** One line of a conversation. */
+/** One message of a conversation. */
 export interface Line {
   role: 'user' | 'assistant';
   text: string;
 }
 
-/** A provider: how to ask it, and when that is possible. */
+/** A provider: how to send it a request, and the environment variables that this needs. */
 export interface Provider {
   name: string;
   /** The environment variables that hold a key; one of the groups must be complete. */

@@ -5,16 +5,16 @@ export interface Tool {
   parameters: { type: 'object'; properties: Record<string, unknown>; required: string[] };
 }
 
-/** One conversation to capture, in no provider's words. */
+/** One conversation to capture, in a format independent of the provider. */
 export interface Scenario {
   name: string;
   description: string;
   scenario: string;
   system?: string;
-  /** What the person says, turn by turn; the last answer is captured. */
+  /** The user messages, turn by turn; the last answer is captured. */
   turns: readonly string[];
   tools?: readonly Tool[];
-  /** The answer must be JSON of this schema. */
+  /** Asks the model for JSON of this schema. */
   schema?: Record<string, unknown>;
   reasoning?: boolean;
   stream?: boolean;
@@ -25,7 +25,7 @@ function tool(name: string, description: string, ...fields: string[]): Tool {
   return { name, description, parameters: { type: 'object', properties, required: fields } };
 }
 
-/** What every provider is asked. */
+/** The scenarios that run on every provider. */
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'multi_turn',

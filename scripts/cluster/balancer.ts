@@ -3,25 +3,25 @@ import { createServer, type IncomingMessage, request as openRequest, type Server
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** A balancer that listens. */
+/** A listening balancer. */
 export interface Balancer {
   url: string;
   close(): Promise<void>;
 }
 
-/** Between two looks at the health of the nodes; one that does not answer within it is left out until it does. */
+/** The interval of the health checks. A node that does not answer within it gets no requests until it answers again. */
 const CHECK_MS = 1000;
 
 /**
- * Sends each request, and each socket, to the next of these ports of this machine, whoever asks: as unlike a sticky one as can be. A node that nobody listens at, and
- * one that does not say that it is well, is passed over.
+ * Sends each request and each WebSocket to the next of these local ports in turn, without sticky sessions. It skips a port without a listener, and
+ * a node whose health check fails.
  */
 export async function startBalancer(ports: () => readonly number[], port = 0): Promise<Balancer> {
   const open = new Set<Socket>();
   const sick = new Set<number>();
   let turn = 0;
 
-  /** A connection to the next node that takes one; null when none does. */
+  /** Connects to the next node that accepts a connection; null when none does. */
   async function next(): Promise<Socket | null> {
     const all = ports();
     const well = all.filter((one) => !sick.has(one));
@@ -102,7 +102,7 @@ export async function startBalancer(ports: () => readonly number[], port = 0): P
   };
 }
 
-/** A connection to a port of this machine; null when nobody takes it. */
+/** A connection to a port of this machine; null when no process listens there. */
 function reach(port: number): Promise<Socket | null> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -128,7 +128,7 @@ async function isWell(port: number): Promise<boolean> {
   }
 }
 
-/** The head of a request, as it came. */
+/** The head of a request, with the received headers unchanged. */
 function headOf({ method, url, rawHeaders }: IncomingMessage): string {
   const lines = [`${method} ${url} HTTP/1.1`];
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A port of this machine that nobody listens on. It lies below those that the system gives to connections that go out,
- * which could have taken it before it is used.
+ * A free local port. It lies below the system's range of ephemeral ports: an outgoing connection
+ * could take one of those before the caller listens on it.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -7,11 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { folderOf } from './find-command.ts';
 import { freePort } from './free-port.ts';
 
-/** A PgBouncer of its own in front of a PostgreSQL. */
+/** A temporary PgBouncer in front of a PostgreSQL. */
 export interface PgBouncerServer {
   /** The address of the same database through the pooler. */
   url: string;
-  /** Ends it, and removes its folder. */
+  /** Stops the process and removes its folder. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export async function startPgBouncer(
     ...settings,
   ];
   writeFileSync(file, `${lines.join('\n')}\n`);
-  // It refuses to run as root, and has to read its file as the other user.
+  // PgBouncer refuses to run as root, so the user it runs as must be able to read its configuration.
   chmodSync(folder, 0o755);
   const isRoot = process.getuid?.() === 0;
   const args = isRoot ? ['-u', 'postgres', file] : [file];
@@ -71,6 +71,6 @@ export function pgBouncerVersion(): [number, number] {
 function findPgBouncer(): string {
   const folder = folderOf(['pgbouncer'], ['/usr/sbin']);
   if (folder === undefined)
-    throw new Error('There is no PgBouncer here: install it (Debian: apt-get install pgbouncer).');
+    throw new Error('PgBouncer was not found on this machine: install it (Debian: apt-get install pgbouncer).');
   return join(folder, 'pgbouncer');
 }

@@ -8,22 +8,22 @@ import pg from 'pg';
 import { folderOf } from './find-command.ts';
 import { freePort } from './free-port.ts';
 
-/** A PostgreSQL of its own, in a temporary folder. */
+/** A temporary PostgreSQL, with its data in a temporary folder. */
 export interface PostgresServer {
   url: string;
-  /** Stops it as an administrator would, or as a power cut does. */
+  /** Stops the server: `fast` as an administrator would, `immediate` as a power cut does. */
   stop(mode: 'fast' | 'immediate'): Promise<void>;
-  /** Starts it again on its folder and its port. */
+  /** Starts the server again on the same folder and port. */
   start(): Promise<void>;
-  /** Ends it, and removes its folder. */
+  /** Stops the server and removes its folder. */
   close(): Promise<void>;
 }
 
-/** How a PostgreSQL is unlike the usual one. */
+/** Options of a temporary PostgreSQL. */
 export interface PostgresSettings {
-  /** The password without which nobody is let in. */
+  /** The password that clients must give; without one the server trusts every local client. */
   password?: string;
-  /** How large a file may become, in kilobytes: a disk that is full for whatever is larger. */
+  /** The largest size of a file in kilobytes. A larger write fails as on a full disk. */
   fileLimit?: number;
 }
 
@@ -45,9 +45,9 @@ export async function startPostgres({ password, fileLimit }: PostgresSettings = 
   if (password) writeFileSync(secret, password, { mode: 0o644 });
   const [initdb, args] = as('initdb', [
     ...['-D', data, '-U', 'postgres', '-E', 'UTF8', '--no-sync'],
-    // The machine's own locale may be one that is not installed.
+    // The locale of the environment may not be installed.
     '--locale=C',
-    // Small files of its own, so that a limit is one of tables.
+    // Small WAL files, so that `fileLimit` affects only tables.
     '--wal-segsize=1',
     ...(password ? ['-A', 'scram-sha-256', `--pwfile=${secret}`] : ['-A', 'trust']),
   ]);
@@ -72,7 +72,7 @@ export async function startPostgres({ password, fileLimit }: PostgresSettings = 
       });
     }
     server = child;
-    // Another server may have got the port meanwhile.
+    // Checks the folder, because another server may have taken the port in the meantime.
     while ((await folderServed(url)) !== data) {
       if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${said}`);
       await sleep(20);
@@ -99,7 +99,7 @@ export async function startPostgres({ password, fileLimit }: PostgresSettings = 
   };
 }
 
-/** A command whose files may not become larger than so many kilobytes. */
+/** Wraps a command so that its files cannot grow beyond `fileLimit` kilobytes. */
 function limited([command, args]: [string, string[]], kilobytes: number): [string, string[]] {
   return ['sh', ['-c', `ulimit -f ${kilobytes * 2} && exec "$0" "$@"`, command, ...args]];
 }
@@ -128,7 +128,7 @@ function findPostgres(): string {
     versions.map((version) => join(debian, version, 'bin')),
   );
   if (!found)
-    throw new Error('There is no PostgreSQL here: install it (Debian: apt-get install postgresql).');
+    throw new Error('PostgreSQL was not found on this machine: install it (Debian: apt-get install postgresql).');
   return found;
 }
 

@@ -8,17 +8,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { folderOf } from './find-command.ts';
 import { freePort } from './free-port.ts';
 
-/** A Redis of its own, which keeps nothing on disk. */
+/** A temporary Redis without persistence. */
 export interface RedisServer {
   url: string;
-  /** Ends it at once: what it had is gone. */
+  /** Kills the server; its data is lost. */
   kill(): Promise<void>;
-  /** Starts it again, empty, on its port. */
+  /** Starts it again, empty, on the same port. */
   start(): Promise<void>;
-  /** It keeps its connections and answers nothing, or goes on. */
+  /** Freezes the process until `thaw`: its connections stay open, and it answers nothing. */
   freeze(): void;
   thaw(): void;
-  /** Ends it, and removes its folder. */
+  /** Stops the server and removes its folder. */
   close(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ const COMMANDS = ['redis-server', 'valkey-server'];
 /** Starts a Redis, or a Valkey where there is no Redis; `settings` are lines of its configuration, such as `maxmemory 2mb`. */
 export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
   const command = COMMANDS.find((name) => folderOf([name]) !== undefined);
-  if (!command) throw new Error('There is no Redis here: install it (Debian: apt-get install redis-server).');
+  if (!command) throw new Error('Redis was not found on this machine: install it (Debian: apt-get install redis-server).');
   const folder = mkdtempSync(join(tmpdir(), 'duologue-redis-'));
   const port = await freePort();
   const lines = [`port ${port}`, 'bind 127.0.0.1', 'appendonly no', `dir ${folder}`, ...settings];
@@ -43,7 +43,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
       });
     }
     server = child;
-    // Another server may have got the port meanwhile: its answer does not count.
+    // Another server may have taken the port in the meantime: its answer does not count.
     while (!/Ready to accept connections/.test(said) || !(await answers(port))) {
       if (child.exitCode !== null) throw new Error(`Redis did not start:\n${said}`);
       await sleep(20);
@@ -77,7 +77,7 @@ function asArgument(line: string): string[] {
   return [`--${name}`, ...values.map((value) => (value === '""' ? '' : value))];
 }
 
-/** Whether somebody answers there at all, with or without a password. */
+/** Whether a server answers at this address, with or without a password. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));

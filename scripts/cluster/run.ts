@@ -10,7 +10,7 @@ import { startRedis } from './redis-server.ts';
 
 const root = resolve(fileURLToPath(new URL('../..', import.meta.url)));
 const COUNT = 3;
-/** The keys that freeze the nodes. */
+/** The keys that freeze or resume a node, in the order of the nodes. */
 const FREEZERS = ['a', 'b', 'c'];
 
 /** One process of the demo; null while it is dead. */
@@ -70,7 +70,7 @@ const nodes: DemoNode[] = [];
 for (let index = 1; index <= COUNT; index++) {
   nodes.push({ name: `node ${index}`, port: await freePort(), process: null, isFrozen: false });
 }
-// One after the other: each reports in its own words.
+// One after the other, so that their outputs do not mix.
 for (const node of nodes) await start(node);
 const living = () => nodes.filter((node) => node.process !== null).map(({ port }) => port);
 if (living().length === 0) {

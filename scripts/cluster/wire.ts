@@ -1,20 +1,20 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server that can lose what comes back over it. */
+/** A TCP proxy to a server that can lose the server's replies. */
 export interface Wire {
   port: number;
-  /** From now on answers are swallowed and the next one breaks its connection: what was asked for was done, and nobody knows. */
+  /** Discards the next reply and closes its connection: the server has carried out the request, but the client does not know. */
   loseNextAnswer(): void;
-  /** Breaks every connection there is, and takes no other until it is mended. */
+  /** Closes every connection, and refuses new ones until `mend`. */
   cut(): void;
   mend(): void;
-  /** How many answers were lost. */
+  /** The number of discarded replies. */
   readonly lost: number;
   close(): Promise<void>;
 }
 
-/** Opens a way to a port of this machine; `change`: what becomes of what comes back. */
+/** Opens a proxy to a local port; `change` may replace the bytes of a reply. */
 export async function openWire(
   target: number,
   change: (bytes: Buffer) => Buffer = (bytes) => bytes,

@@ -1,7 +1,7 @@
 import { isExecutable } from './find-browser.mjs';
 import { run } from './run.mjs';
 
-/** Whether packages can be installed without a question: on Debian, as root. */
+/** Whether packages can be installed without asking the user: on Debian, as root. */
 export const canUseApt = () =>
   process.getuid?.() === 0 && isExecutable('/usr/bin/apt-get') && isExecutable('/usr/bin/dpkg-query');
 

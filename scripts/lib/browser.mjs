@@ -4,7 +4,7 @@ import { aptInstall, canUseApt, missingPackages } from './apt.mjs';
 import { findBrowser } from './find-browser.mjs';
 import { announced, root } from './run.mjs';
 
-// Without these, Japanese and emoji are boxes in every screenshot.
+// Without these fonts, screenshots show boxes in place of Japanese text and emoji.
 const fonts = ['fonts-noto-cjk', 'fonts-noto-color-emoji'];
 
 /** Whether any test drives a browser. */
@@ -32,7 +32,7 @@ const advice = [
   .filter((line) => line !== undefined)
   .join('\n');
 
-/** Finds a browser and the fonts for screenshots, and installs them where that needs no question (Debian, as root). */
+/** Finds a browser and the fonts for screenshots, and installs them where no user has to confirm that (Debian, as root). */
 export async function ensureBrowser() {
   let path = findBrowser();
   if (canUseApt() && !(process.env.CHROME_PATH && path === undefined)) {

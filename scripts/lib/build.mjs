@@ -16,7 +16,7 @@ function filesUnder(path) {
     .sort();
 }
 
-/** One hash over the content of all inputs: file times lie after a checkout. */
+/** One hash over the content of all inputs: file times are wrong after a checkout. */
 function fingerprint(inputs) {
   const hash = createHash('sha256');
   for (const file of inputs.flatMap(filesUnder)) {
@@ -45,7 +45,7 @@ function filesUnderOutput(outDir) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
-/** Puts a Brotli and a gzip copy beside every file that becomes smaller by it, so that nothing is compressed while it is served. */
+/** Puts a Brotli and a gzip copy beside every file that becomes smaller by it, so that the server need not compress while it serves. */
 async function compress(outDir) {
   const texts = filesUnderOutput(outDir).filter((file) => /\.(html|js|css|svg)$/.test(file));
   for (const file of texts) {
@@ -62,7 +62,7 @@ async function compress(outDir) {
 
 const shared = ['package-lock.json', 'tsconfig.json', 'scripts/lib/build.mjs'];
 
-/** What is built, in order: each part only when one of its inputs has changed. */
+/** The parts of the build, in order. Each is built only when one of its inputs has changed. */
 const parts = [
   {
     name: 'library',
@@ -101,7 +101,7 @@ const parts = [
       'src/protocol',
       'src/client',
       'src/react',
-      // The inspector shows its rules.
+      // The inspector of the page shows the rules of this document.
       'PROTOCOL.md',
       ...shared,
     ],
@@ -109,7 +109,7 @@ const parts = [
     async build() {
       const result = await tool('vite/bin/vite.js', ['build'], {
         cwd: resolve(root, 'demo/web'),
-        // Whoever asks for it: a test runner's own NODE_ENV would bring the development build of React.
+        // Set here because a test runner's NODE_ENV would select the development build of React.
         env: { NODE_ENV: 'production' },
         timeoutMs: 5 * 60_000,
       });
@@ -119,7 +119,7 @@ const parts = [
   },
 ];
 
-/** Builds every part that is out of date; `announce` may tell of it while it runs. */
+/** Builds every part that is out of date; `announce` may print progress while a part is built. */
 export async function build(announce = (_name, work) => work()) {
   const built = [];
   for (const part of parts) {
@@ -127,7 +127,7 @@ export async function build(announce = (_name, work) => work()) {
     const stamp = resolve(root, part.output, '.stamp');
     const now = fingerprint(part.inputs);
     if (existsSync(stamp) && readFileSync(stamp, 'utf8') === now) continue;
-    // A build that fails must not look finished.
+    // A failed build must not leave a stamp that says it is up to date.
     rmSync(stamp, { force: true });
     const result = await announce(part.name, () => part.build());
     if (result.code !== 0) return { ok: false, note: `${part.name} failed`, output: result.output };

@@ -9,7 +9,7 @@ const onPath = () => (process.env.PATH ?? '').split(delimiter);
 const hasAll = (folder, commands) => commands.every((command) => isExecutable(join(folder, command)));
 
 /**
- * What has to be there, the package of Debian that brings it, and the variables that say where one runs already. One without a variable for a purpose
+ * Required servers, with their Debian packages and the variables that hold the address of a running one. An engine without a variable for a purpose
  * is not needed for it.
  */
 const engines = [
@@ -45,8 +45,8 @@ const engines = [
 const listed = (names) => new Intl.ListFormat('en').format(names);
 
 /**
- * Finds the engines that several nodes need, and installs them where that needs no question (Debian, as root). One whose address the environment
- * names is not needed here; tests have variables of their own, so that they never write where somebody's conversations are.
+ * Finds the engines that several nodes need, and installs them where no user has to confirm that (Debian, as root). An engine whose address the environment
+ * names is not needed here; tests have their own variables, so that they never write to a database with real sessions.
  */
 export async function ensureEngines(purpose) {
   const used = engines.filter(({ given }) => given[purpose] !== undefined);
@@ -70,7 +70,7 @@ export async function ensureEngines(purpose) {
   return { ok: false, note: `${names} not found`, output: advice(missing()) };
 }
 
-/** What to do about engines that are missing. */
+/** Instructions for installing missing engines. */
 function advice(missing) {
   const packages = missing.map((engine) => engine.package).join(' ');
   return [

@@ -3,17 +3,17 @@ import { resolve } from 'node:path';
 import { missingFromInstall, stampInstall } from './installed.mjs';
 import { announced, npm, root } from './run.mjs';
 
-// Development packages are needed whatever NODE_ENV says; no package of ours needs its install script.
+// Installs development packages even with NODE_ENV=production. No dependency needs its install script.
 const options = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 
-/** Installs exactly what the lockfile says, when something of it is missing. */
+/** Installs the packages of the lockfile when one is missing or has another version. */
 export async function install() {
   const reason = missingFromInstall(root);
   if (reason === undefined) return { ok: true, note: 'up to date' };
   console.log(`installing packages (${reason}); this takes up to a minute`);
   const { result, seconds } = await announced('installing packages', async () => {
     const limit = { timeoutMs: 15 * 60_000 };
-    // What is there already stays while the rest is added; only when that does not do is all made anew.
+    // First adds only the missing packages. When that is not enough, `npm ci` installs everything again.
     if (existsSync(resolve(root, 'node_modules/.package-lock.json'))) {
       const added = await npm(['install', '--no-save', ...options], limit);
       if (added.code === 0 && missingFromInstall(root) === undefined) return added;

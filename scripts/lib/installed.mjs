@@ -5,19 +5,19 @@ import { resolve } from 'node:path';
 const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
 const stampOf = (lockText) => createHash('sha256').update(lockText).digest('hex');
 
-/** Whether npm surely installs an optional package here: it is made for this system and processor, whatever the libc. */
+/** Whether npm surely installs an optional package here: its `os` and `cpu` fields match this machine; the libc is not checked. */
 function isForHere({ os, cpu, libc }) {
   return os?.includes(process.platform) && cpu?.includes(process.arch) && libc === undefined;
 }
 
-/** Notes beside the packages that they are those of the lockfile. */
+/** Records in node_modules that its packages match the lockfile. */
 export function stampInstall(root) {
   const lockText = readFileSync(resolve(root, 'package-lock.json'), 'utf8');
   writeFileSync(resolve(root, 'node_modules/.duologue-stamp'), stampOf(lockText));
 }
 
 /**
- * What node_modules lacks of the lockfile, by npm's own record of what it installed; so an install made by hand counts.
+ * Compares the lockfile with npm's own record of the installed packages, so a manual `npm install` counts too.
  * @returns {string | undefined} the reason to install, or undefined when everything is there
  */
 export function missingFromInstall(root) {
@@ -36,7 +36,7 @@ export function missingFromInstall(root) {
   for (const [path, entry] of Object.entries(lock)) {
     if (!path.includes('node_modules/')) continue;
     const there = installed[path];
-    // Optional packages of other platforms are absent, and so is what only those need.
+    // Optional packages for other platforms are not installed, nor are their dependencies.
     if (there === undefined && entry.optional && !isForHere(entry)) continue;
     if (there === undefined) return `${path.replace(/^.*node_modules\//, '')} is missing`;
     if (there.version !== entry.version || there.integrity !== entry.integrity) {

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { dirname, resolve } from 'node:path';
 import { root } from './run.mjs';
 
-/** A lock without a name in it is one whose process died right when it was made. */
+/** The age from which an empty lock file counts as stale: its process died before it wrote its pid. */
 const namelessMs = 10_000;
 
 /** Whether the process that holds the lock is gone. */
@@ -17,12 +17,12 @@ function isStale(file) {
   }
 }
 
-/** Takes away the lock of a process that is gone. */
+/** Removes the lock of a process that has ended. */
 function clear(file) {
   const aside = `${file}.${process.pid}`;
   try {
     renameSync(file, aside);
-    // Another one that waited may have been faster, and this is its lock.
+    // Another waiting process may have replaced the stale lock, and then the renamed file is its lock.
     if (isStale(aside)) rmSync(aside);
     else renameSync(aside, file);
   } catch (error) {
@@ -41,7 +41,7 @@ function take(file) {
 }
 
 /**
- * Does something that changes the checkout (installing, building) while no other process does such a thing: two commands
+ * Runs work that changes the checkout (installing, building) under a lock file: two commands
  * at once wait for each other. A lock whose process died is taken over.
  */
 export async function alone(

@@ -18,7 +18,7 @@ const majorOf = (version) => version.split('.')[0];
 /** Whether this process runs on the main version. */
 export const isOnMainNode = () => majorOf(process.versions.node) === majorOf(MAIN_NODE);
 
-/** Gives the path of a version of Node: that of the command when it is of the same line, else the one that the registry has for this system. */
+/** Returns the path of a version of Node: the Node of the command when its major version matches, else the build from the npm registry. */
 export async function nodeOf(version) {
   const [startedWith = '', path = ''] = (process.env[STARTED_WITH] ?? '').split(' ', 2);
   if (majorOf(startedWith) === majorOf(version) && existsSync(path))

@@ -31,7 +31,7 @@ const runtimes = {
 };
 
 /**
- * Brings one package of the registry into a folder of the cache, and gives the path of a file in it. No script of the package runs.
+ * Downloads one package of the registry into the cache and returns the path of a file in it. No script of the package runs.
  * @returns {Promise<{ ok: true, path: string } | { ok: false, output: string }>}
  */
 export async function fromRegistry({ folder, name, version, file }) {
@@ -47,7 +47,7 @@ export async function fromRegistry({ folder, name, version, file }) {
 }
 
 /**
- * Brings Bun or Deno, and gives the path of its binary.
+ * Downloads Bun or Deno and returns the path of its binary.
  * @public The tests import it at run time.
  */
 export async function otherRuntime(name) {

@@ -34,7 +34,7 @@ export function slowestOf(path, count) {
     );
 }
 
-/** The tests of vitest's report that failed, each with what it said, as lines to print. */
+/** The tests of vitest's report that failed, each with its error message, as lines to print. */
 export function failuresOf(path) {
   return (readReport(path)?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
     const failed = assertionResults.filter((test) => test.status === 'failed');
@@ -47,7 +47,7 @@ export function failuresOf(path) {
   });
 }
 
-/** As much of a message as tells the cause; it was printed whole before. */
+/** The first lines of a message, enough to show the cause. The whole message was printed before. */
 const beginning = (message) =>
   message
     .slice(0, 4_000)

@@ -85,14 +85,14 @@ export function npm(args, options) {
     : run('npm', args, options);
 }
 
-/** Runs a tool of node_modules by its JavaScript file, so that no shell or .cmd shim stands between. */
+/** Runs a tool of node_modules by its JavaScript file, so that no shell or .cmd shim is involved. */
 export function tool(path, args, options) {
   return run(process.execPath, [resolve(root, 'node_modules', path), ...args], options);
 }
 
 /**
- * Ends us when the shell between npm and us has ended. npm sends a signal to that shell alone, and some shells
- * die of it without passing it on.
+ * Ends this process when the shell between npm and this process has ended. npm signals only that shell, and some shells
+ * die without forwarding the signal.
  */
 export function endWithNpm() {
   const shell = process.ppid;
@@ -102,7 +102,7 @@ export function endWithNpm() {
   }, 500).unref();
 }
 
-/** Says on the terminal that a step goes on, when it takes longer than a second, and again every ten seconds. */
+/** Prints that a step is still running after one second, and then every ten seconds. */
 export async function announced(label, work) {
   const started = performance.now();
   const seconds = () => ((performance.now() - started) / 1000).toFixed(1);

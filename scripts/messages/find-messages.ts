@@ -59,7 +59,7 @@ export interface Messages {
 }
 
 const LEVELS = ['info', 'warn', 'error'];
-/** How many functions a text may come through. */
+/** The most function calls through which a text is followed to its source. */
 const MAX_DEPTH = 6;
 
 type Callable = Node & { parameters: readonly Node[]; body?: Node | undefined };
@@ -167,7 +167,7 @@ class Finder {
   }
 
   private errors(kind: string, text: Node, bindings: Bindings, file: string): ErrorText[] {
-    // A text that is a value, such as the message of another error, says nothing here.
+    // A text that is only a value, such as the message of another error, is not listed.
     return this.textsOf(text, bindings)
       .filter((one) => !/^\{[^{}]*\}$/.test(one))
       .map((one) => ({ kind, text: one, file }));
@@ -192,7 +192,7 @@ class Finder {
     });
   }
 
-  /** The parameter that an expression is, if it is nothing else. */
+  /** The parameter that an expression consists of; undefined for any other expression. */
   private parameterOf(node: Node): Node | undefined {
     if (!isIdentifier(node)) return undefined;
     return this.compiled.refersTo(node).find(isParameterDeclaration);
@@ -224,7 +224,7 @@ class Finder {
       // `.trim()` and the like of a text.
       if (isPropertyAccessExpression(expression) && /^(?:trim|join)$/.test(expression.name.text))
         return again(expression.expression);
-      // The texts that a function makes of each item of a list.
+      // The texts that the callback of `map` returns.
       const [each] = node.arguments;
       if (
         isPropertyAccessExpression(expression) &&
@@ -240,7 +240,7 @@ class Finder {
     return found.length > 0 ? found : [`{${shortName(node)}}`];
   }
 
-  /** The texts that a name, a table or a function gives. */
+  /** The texts that a name, a lookup table or a function call can evaluate to. */
   private expanded(node: Node, bindings: Bindings, depth: number): string[] {
     if (isElementAccessExpression(node)) {
       const table = this.declarationOf(node.expression);
@@ -288,7 +288,7 @@ class Finder {
     });
   }
 
-  /** What stands in a text for a value: the value of a constant, or the name. */
+  /** The text shown for a value: the value of a constant, or the name in braces. */
   private valuesOf(node: Node, bindings: Bindings, depth: number): string[] {
     const declared = this.declarationOf(isCallExpression(node) ? node.expression : node);
     const isConstant =

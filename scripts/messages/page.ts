@@ -112,7 +112,7 @@ function rowsOf(errors: readonly ErrorText[], shown: (kind: string) => string[])
 function merged(found: readonly (ErrorText & { fields?: string[] })[]) {
   const byText = new Map<string, { kinds: Set<string>; files: Set<string>; fields: Set<string> }>();
   for (const { kind, text, file, fields = [] } of found) {
-    // Tests for stores of others, and checks that the compiler makes unnecessary.
+    // Leaves out the contract tests for other stores, and exhaustiveness checks, which never fail in compiled code.
     if (/^src\/testing\/|exhaustive\.ts$/.test(file) || /^(?:\{[^{}]*\})?$/.test(text)) continue;
     const entry = byText.get(text) ?? { kinds: new Set(), files: new Set(), fields: new Set() };
     entry.kinds.add(kind);

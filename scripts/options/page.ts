@@ -50,7 +50,7 @@ function commentsOf(file: string, name: string): Map<string, string> {
   );
 }
 
-/** What a check wants: it says so of a value that nothing wants. */
+/** The expected type of an option, taken from the check's error text for a value that no check accepts. */
 function wantedBy(check: Check): string {
   return check(Symbol()) ?? 'anything';
 }

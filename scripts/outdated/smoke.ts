@@ -1,4 +1,4 @@
-// One turn over each transport, with whatever versions of the peers are installed beside the package. `scripts/outdated.mjs` copies it into a project.
+// One turn over each transport, with the installed versions of the peer dependencies. `scripts/outdated.mjs` copies it into a project.
 import { strictEqual } from 'node:assert';
 import { LlmAgent } from '@google/adk';
 import type { ChatTransport } from 'ai';

@@ -233,7 +233,7 @@ const twoSse: Section = {
     ),
 };
 
-/** A turn that says something, waits until it is released, and says the rest. */
+/** A turn that streams some text, waits until the exchange releases it, and streams the rest. */
 function paused(first: string, rest: string): { turn: ScriptedTurn; release: () => void } {
   let release: () => void = () => undefined;
   const released = new Promise<void>((resolve) => {
@@ -293,7 +293,7 @@ const reset: Section = {
 
 const RATE = 24_000;
 
-/** So many milliseconds of sound from the model, with the words that it speaks meanwhile. */
+/** Model audio of that many milliseconds, with its transcript. */
 const spoken = (ms: number, text: string) => [
   {
     content: {

@@ -11,7 +11,7 @@ interface Block {
   value: { type: string; data?: Record<string, unknown> } & Record<string, unknown>;
 }
 
-/** One client of a recorded exchange: what it receives, in order, and which lines are in the transcript already. */
+/** One client of a recorded exchange: what it received, in order, and how much of that is already in the transcript. */
 export class RecordedClient {
   readonly blocks: Block[] = [];
   readonly #lines: string[] = [];
@@ -131,7 +131,7 @@ export class Recorder {
     this.#lines.push(`# ${text}`);
   }
 
-  /** Does something, waits for what follows, and writes what each client received to the transcript. */
+  /** Runs an action, waits for its effects, and writes what each client received to the transcript. */
   async step(sent: string[], ...waits: Promise<unknown>[]): Promise<void> {
     this.#lines.push(...sent);
     await Promise.all(waits);
@@ -191,7 +191,7 @@ function stable(text: string): string {
     known.set(id, given);
     return given;
   };
-  // A chunk id names its epoch first; a session names its own.
+  // Chunk ids begin with an epoch, which `data-session` names too.
   for (const [, epoch = ''] of text.matchAll(/"epoch":"([^"]+)"/g)) named(epoch, 'epoch');
   for (const [, connection = ''] of text.matchAll(/"connectionId":"([^"]+)"/g))
     named(connection, 'connection');

@@ -8,22 +8,22 @@ import { openWire, type Wire } from '../wire.ts';
 const SCHEMA = 'soak';
 const SIZE = 3;
 
-/** A node, and its own ways to both engines. */
+/** A node, with its own proxies to PostgreSQL and Redis. */
 export interface SoakNode extends NodeProcess {
   toPostgres: Wire;
   toRedis: Wire;
 }
 
-/** Three nodes behind a balancer, on engines of their own. */
+/** Three nodes behind a balancer, on a temporary PostgreSQL and Redis. */
 export class SoakCluster {
   readonly nodes: SoakNode[] = [];
-  /** Every payment that was ever made, by its call. */
+  /** The call ids of all payments by nodes that have ended. */
   readonly paid: string[] = [];
   readonly postgres: PostgresServer;
   readonly redis: RedisServer;
   readonly leaseMs: number;
   #balancer: Balancer | null = null;
-  /** Left out by the balancer for the moment. */
+  /** Nodes that currently get no requests from the balancer. */
   readonly #hidden = new Set<SoakNode>();
 
   private constructor(postgres: PostgresServer, redis: RedisServer, leaseMs: number) {
@@ -66,7 +66,7 @@ export class SoakCluster {
     return node;
   }
 
-  /** Which node owns a session: the one that answers without handing on. */
+  /** Which node owns a session: the one that answers without forwarding the request. */
   async ownerOf(id: string): Promise<SoakNode | null> {
     for (const node of this.nodes) {
       const answer = await fetch(`${node.url}/sessions/${id}`, {

@@ -2,28 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { WebSocket } from 'ws';
 import { BlockDecoder, type Chunk, type Message, WATCHING_SUBPROTOCOL } from '../../../src/protocol/index.ts';
 
-/** After so long without a sign a page that waits for something tries another connection, as ours do. */
+/** A page that waits for an answer reconnects after this time without any data, as our clients do. */
 const SILENCE_MS = 3000;
 
-/** What stands before the samples in a frame of sound. */
+/** The length of the header of an audio frame, in bytes. */
 const SOUND_HEADER = 8;
 
-/** A page of a conversation: it keeps coming back, says again what was not taken, and checks that every chunk comes once. */
+/** A simulated page: it reconnects, sends a request again until it is acknowledged, and checks that every chunk arrives once. */
 export class Page {
   readonly id = `s-${randomUUID()}`;
-  /** The answer to what was said last, as the page shows it. */
+  /** The answer to the last message, as the page shows it. */
   text = '';
-  /** Whether that answer is over, and how. */
+  /** The state of that answer. */
   state: 'waiting' | 'whole' | 'interrupted' = 'whole';
   resets = 0;
-  /** How often a node has greeted it. */
+  /** The number of `data-session` chunks, one for each connection. */
   greetings = 0;
   card: { approvalId: string; toolCallId: string } | null = null;
-  /** What became of the calls, by their id. */
+  /** The outputs and errors of calls, by call id. */
   readonly outputs = new Map<string, string>();
-  /** Bytes of sound. */
+  /** The first sample of each 20 ms of received audio. */
   readonly sound: number[] = [];
-  /** The longest time without a sign since something was said, or the page was told to count anew. */
+  /** The longest time without data since the last request, or since the test reset it to 0. */
   silence = 0;
   readonly #base: () => string;
   readonly #complain: (what: string) => void;
@@ -39,7 +39,7 @@ export class Page {
   constructor(base: () => string, complain: (what: string) => void) {
     this.#base = base;
     this.#complain = complain;
-    // A node that is frozen keeps its connections: who waits for an answer does not wait for long.
+    // A frozen node keeps its connections open, so a page that waits for an answer must reconnect by itself.
     this.#looking = setInterval(() => {
       const waits = this.state === 'waiting' || this.#pending !== null;
       if (waits && performance.now() - Math.max(this.#heardAt, this.#triedAt) > SILENCE_MS) {
@@ -60,7 +60,7 @@ export class Page {
     this.#send({ messages: [{ id: randomUUID(), role: 'user', parts: [{ type: 'text', text }] }] });
   }
 
-  /** Approves the card. */
+  /** Approves the pending call. */
   approve(): void {
     if (!this.card) return;
     const { approvalId, toolCallId } = this.card;
@@ -73,7 +73,7 @@ export class Page {
     this.#send({ messages: [{ id: 'assistant', role: 'assistant', parts: [part] }] });
   }
 
-  /** Says something aloud: so many tenths of a second. */
+  /** Sends audio that lasts so many tenths of a second. */
   speak(tenths: number): void {
     this.text = '';
     this.state = 'waiting';
@@ -115,7 +115,7 @@ export class Page {
     this.#sendPending();
   }
 
-  /** What was not taken is said again, under its name, to whoever has the session now. */
+  /** Sends an unacknowledged request again, with the same request id, to the node of the current connection. */
   #sendPending(): void {
     if (this.#pending) this.#frame('message', this.#pending);
   }
@@ -166,12 +166,12 @@ export class Page {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** Every chunk of a log comes once, in order. */
+  /** Checks that every chunk of a log arrives once, in order. */
   #follow(id: string, chunk: Chunk | null): void {
     const [epoch, seq] = splitId(id);
     const [lastEpoch, lastSeq] = splitId(this.#last);
     this.#last = id;
-    // Both say where the log goes on.
+    // These two chunks set the position in the log and may repeat an id.
     if (chunk?.type === 'data-session' || chunk?.type === 'data-reset') return;
     if (epoch === lastEpoch && seq <= lastSeq)
       this.#complain(`chunk ${id} came after ${lastEpoch}-${lastSeq}`);
@@ -209,7 +209,7 @@ export class Page {
       }
     }
     const last = messages.at(-1);
-    // What stands is shown: of an answer that is given anew, nothing.
+    // Shows the stored answer. An answer whose request is sent again starts empty.
     this.text = '';
     if (last?.role !== 'assistant' || this.#pending) return;
     this.text = last.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');

@@ -1,7 +1,7 @@
 /**
- * `npm run soak`: everything that can happen to nodes and engines, again and again, while conversations go on through a balancer that sends every connection
- * elsewhere. It counts what was lost, doubled or run twice, and how long people waited. `npm run soak -- --kills 20 --pauses 2` for fewer; Ctrl-C ends it after
- * the round that runs, and tells what was found so far.
+ * `npm run soak`: repeats every fault of nodes, PostgreSQL and Redis while sessions run behind a balancer that sends every connection
+ * to the next node. It counts lost or duplicated text, calls that ran twice, and waiting times. `npm run soak -- --kills 20 --pauses 2` for fewer; Ctrl-C ends it after
+ * the current round, and prints the results so far.
  */
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -45,13 +45,13 @@ const newPage = () => {
 };
 const counted = (to: number) => Array.from({ length: to }, (_, index) => `${index + 1} `).join('');
 
-/** What came of one kind of trouble. */
+/** The results of one kind of fault. */
 interface Row {
   what: string;
   times: number;
   pauses: number[];
   answers: number;
-  /** Answers that were cut short, which their end says. */
+  /** Answers whose `finish` chunk says that they were interrupted. */
   interrupted: number;
   resets: number;
   payments: number;
@@ -59,14 +59,14 @@ interface Row {
   problems: number;
 }
 
-/** What happens, while one conversation speaks and another has a card open. Returns what ends it. */
+/** Causes a fault while one session streams an answer and another waits for an approval. `over` ends the fault; `isHit` says whether it hit the owner. */
 type Trouble = (
   talking: Page,
   paying: Page,
   index: number,
 ) => Promise<{ over: () => Promise<void>; isHit: boolean }>;
 
-/** Answers and cards while something happens, as often as wanted. */
+/** Causes a fault `times` times and checks the answer and the payment of each round. */
 async function trouble(what: string, times: number, happen: Trouble): Promise<Row> {
   const row = emptyRow(what);
   const [talking, paying] = [await newPage(), await newPage()];
@@ -90,7 +90,7 @@ async function trouble(what: string, times: number, happen: Trouble): Promise<Ro
     await paying.until(() => paying.outputs.has(call), 'the payment');
     await over();
     if (talking.state === 'interrupted') row.interrupted++;
-    // The person goes on, in both.
+    // Both sessions must answer another message.
     for (const page of [talking, paying]) {
       await page.until(() => page.state !== 'waiting', 'rest');
       page.say('count 3');
@@ -108,7 +108,7 @@ async function trouble(what: string, times: number, happen: Trouble): Promise<Ro
   return row;
 }
 
-/** A call ran once, or nobody knows whether it ran, and it ran once at most. */
+/** Checks that a call ran exactly once, or at most once when its outcome is "unknown". */
 function checkPayment(call: string, output: string, row: Row): void {
   const times = cluster.payments.filter((one) => one === call).length;
   const isUnknown = output.includes('unknown');
@@ -118,7 +118,7 @@ function checkPayment(call: string, output: string, row: Row): void {
   if (!isUnknown && times !== 1) complain(`${call} was paid ${times} times, and the page says ${output}`);
 }
 
-/** Every card is in the log: issued, decided, and consumed once. */
+/** Checks that the audit log has every approval issued, decided and consumed exactly once. */
 async function checkAudit(id: string, row: Row): Promise<void> {
   const kinds = await auditOf(cluster.url, id);
   const count = (kind: string) => kinds.filter((one) => one === kind).length;
@@ -141,7 +141,7 @@ function emptyRow(what: string): Row {
   };
 }
 
-/** Half of the time the owner, else anyone. */
+/** Chooses the owner of the page's session half of the time, else a random node. */
 async function victimOf(page: Page, always = false) {
   const owner = await cluster.ownerOf(page.id);
   const victim = owner && (always || Math.random() < 0.5) ? owner : cluster.random();
@@ -160,7 +160,7 @@ const end: Trouble = async (talking) => {
   return { over: () => replaced, isHit: isOwner };
 };
 
-/** The owner of the card sleeps for longer than its lease, the card is answered elsewhere, and it wakes up. */
+/** The owner is frozen for longer than its lease, another node handles the approval, and the old owner resumes. */
 const pause: Trouble = async (talking, paying, index) => {
   const { victim, isOwner } = await victimOf(index % 2 === 0 ? talking : paying, true);
   victim.process.kill('SIGSTOP');
@@ -173,7 +173,7 @@ const pause: Trouble = async (talking, paying, index) => {
   };
 };
 
-/** A node is cut off from one of the engines, for up to three seconds. */
+/** A node loses its connection to PostgreSQL or Redis for up to three seconds. */
 const cut: Trouble = async (talking, _paying, index) => {
   const { victim, isOwner } = await victimOf(talking);
   const wire = index % 2 === 0 ? victim.toPostgres : victim.toRedis;
@@ -194,10 +194,10 @@ const restartRedis: Trouble = async () => {
   return { over: () => started, isHit: true };
 };
 
-/** Longer than it takes until half of the conversations speak. */
+/** Enough words that answers still stream when half of the sessions have started. */
 const CROWD_WORDS = 300;
 
-/** Many conversations speak at once, and one node dies. */
+/** Many sessions stream answers at once, and one node is killed. */
 async function crowd(count: number): Promise<Row> {
   const row = emptyRow(`${count} sessions at once, a node killed`);
   const all = await Promise.all(Array.from({ length: count }, newPage));
@@ -227,7 +227,7 @@ async function crowd(count: number): Promise<Row> {
   return row;
 }
 
-/** Someone speaks, and is answered aloud, through a node that does not have the conversation. */
+/** A user sends audio and receives audio through a node that does not own the session. */
 async function voices(count: number): Promise<Row> {
   const row = emptyRow('spoken with through a node that is not the owner');
   const problemsBefore = problems.length;
@@ -251,7 +251,7 @@ async function voices(count: number): Promise<Row> {
   return row;
 }
 
-/** One answer to one card, through two nodes at the same moment. */
+/** The same approval, sent through two nodes at the same moment. */
 async function sameAnswer(count: number): Promise<Row> {
   const row = emptyRow('one answer through two nodes at once');
   const problemsBefore = problems.length;
