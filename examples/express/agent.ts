@@ -20,7 +20,7 @@ const findBooks = new FunctionTool({
   }),
 });
 
-/** An ordinary ADK tool that asks first: the person sees the arguments and approves or denies. */
+/** An ordinary ADK tool that needs approval: the user sees the arguments and approves or denies the call. */
 const orderBook = new FunctionTool({
   name: 'order_book',
   description: 'Orders a book for the customer.',

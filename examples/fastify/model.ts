@@ -1,7 +1,7 @@
 import type { BaseLlm } from '@google/adk';
 import { EmbeddedModel, type Rule, troubleText } from 'duologue/models/embedded';
 
-/** A rule for sentences of one form, which calls one tool and tells what came of it. */
+/** A rule for sentences of one form, which calls one tool and then says its result. */
 function rule(
   name: string,
   example: string,

@@ -1,7 +1,7 @@
 import { createDuologue, type Duologue } from 'duologue/server';
 import { agent } from './agent.ts';
 
-// In development Next.js loads this file again after every change; the conversations stay.
+// In development, Next.js loads this file again after every change. The server on `globalThis` keeps its sessions.
 const kept = globalThis as { duologue?: Duologue };
 kept.duologue ??= createDuologue({ agent, basePath: '/api' });
 

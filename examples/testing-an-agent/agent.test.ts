@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** The agent of the restaurant with a scripted model, in a server of its own. */
+/** The agent of the restaurant with a scripted model, in its own server. */
 function restaurant(turns: readonly ScriptTurn[], clock = new FakeTime()) {
   const model = scriptModel(turns);
   const duologue = createDuologue({ agent: createAgent(model), clock });
@@ -34,7 +34,7 @@ describe.each(['sse', 'bidi'] as const)('over %s', (over) => {
     await chat.say('A table for four, please');
     const denied = await chat.deny({ reason: 'too early' });
     expect(denied.toolCalls[0]).toMatchObject({ state: 'output-error' });
-    // What the model learns of the denial.
+    // The result of the denied call that the model receives.
     expect(JSON.stringify(model.lastContents)).toContain('too early');
   });
 
