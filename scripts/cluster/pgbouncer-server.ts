@@ -71,6 +71,8 @@ export function pgBouncerVersion(): [number, number] {
 function findPgBouncer(): string {
   const folder = folderOf(['pgbouncer'], ['/usr/sbin']);
   if (folder === undefined)
-    throw new Error('PgBouncer was not found on this machine: install it (Debian: apt-get install pgbouncer).');
+    throw new Error(
+      'PgBouncer was not found on this machine: install it (Debian: apt-get install pgbouncer).',
+    );
   return join(folder, 'pgbouncer');
 }

@@ -128,7 +128,9 @@ function findPostgres(): string {
     versions.map((version) => join(debian, version, 'bin')),
   );
   if (!found)
-    throw new Error('PostgreSQL was not found on this machine: install it (Debian: apt-get install postgresql).');
+    throw new Error(
+      'PostgreSQL was not found on this machine: install it (Debian: apt-get install postgresql).',
+    );
   return found;
 }
 

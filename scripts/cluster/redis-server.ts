@@ -27,7 +27,10 @@ const COMMANDS = ['redis-server', 'valkey-server'];
 /** Starts a Redis, or a Valkey where there is no Redis; `settings` are lines of its configuration, such as `maxmemory 2mb`. */
 export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
   const command = COMMANDS.find((name) => folderOf([name]) !== undefined);
-  if (!command) throw new Error('Redis was not found on this machine: install it (Debian: apt-get install redis-server).');
+  if (!command)
+    throw new Error(
+      'Redis was not found on this machine: install it (Debian: apt-get install redis-server).',
+    );
   const folder = mkdtempSync(join(tmpdir(), 'duologue-redis-'));
   const port = await freePort();
   const lines = [`port ${port}`, 'bind 127.0.0.1', 'appendonly no', `dir ${folder}`, ...settings];
