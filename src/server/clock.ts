@@ -10,7 +10,7 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** Waits for work, but no longer than `ms`: false when the time ran out first. Rejects as the work does. */
+/** Waits for work, but no longer than `ms` milliseconds. Resolves with false when the time ran out first. Rejects when the work does. */
 export async function settlesWithin(work: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
   let cancel: () => void = () => undefined;
   const late = new Promise<boolean>((resolve) => {

@@ -25,7 +25,7 @@ import type { SharedStore } from './store/store.ts';
 
 const MB = 1024 * 1024;
 
-/** What the caller gives; the rest comes from the options. */
+/** The parts of the engine that the caller creates; the rest is created from the options. */
 interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'newId'> {
   /** The store, when other nodes write to it too. */
   shared: SharedStore | null;
@@ -96,7 +96,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     appName,
     agent,
     sessionService,
-    // First, so that no other plugin can bypass the gate of a call.
+    // Our plugin comes first, so that no other plugin can bypass the gate of a call.
     plugins: [plugin, ...plugins],
     // ADK resumes the agent that made a call when the call is answered.
     resumabilityConfig: { isResumable: true },

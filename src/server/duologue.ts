@@ -91,7 +91,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
       basePath: (options.basePath ?? '').replace(/\/$/, ''),
       hubFault: () => options.hub?.fault?.() ?? null,
       onUnfit: (away) => {
-        // Without the store no session can be handed over: other nodes take them over when the lease has ended.
+        // A node without the store cannot hand sessions over: other nodes take them over when its lease has ended.
         if (away.includes('store')) registry.sendAway();
         else registry.handOver(node?.drainMs ?? 0);
       },
@@ -118,7 +118,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
         onLost: (key) => registry.lose(key),
       })
     : new MemoryLogs(newId, lease);
-  // Deadlines are sent in times on which all nodes agree.
+  // Clients get deadlines as times, and another node may continue the session: all nodes follow the clock of the store.
   const sharedClock: Clock = node
     ? { now: () => node.now(), elapsed: () => clock.elapsed(), after: (ms, done) => clock.after(ms, done) }
     : neverSetBack(clock);
@@ -136,7 +136,8 @@ export function createDuologue(options: DuologueOptions): Duologue {
   if (options.authenticate && !signIn.isAsked) {
     logger.warn('open connections are not asked again who is signed in: give `stillSignedIn` for that');
   }
-  // Nothing slows guessing down, since a right key is always accepted: only its length makes guessing hopeless.
+  // The server does not slow down a client that guesses keys, because a right key is always accepted. Only the length of the key makes guessing
+  // hopeless.
   if (options.apiKey !== undefined && options.apiKey.length < SAFE_KEY_LENGTH) {
     logger.warn('the API key is short enough to be guessed: make one from 24 random bytes', {
       characters: options.apiKey.length,
@@ -246,7 +247,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   };
 }
 
-/** Keeps the process alive until the work is done: our own timers do not. */
+/** Keeps the process alive until the work is done. The timers of the server are unreferenced, so they would let the process exit. */
 function staysAlive(work: Promise<void>): Promise<void> {
   const alive = setInterval(() => undefined, ALIVE_MS);
   return work.finally(() => clearInterval(alive));

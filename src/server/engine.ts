@@ -10,13 +10,13 @@ import type { DraftPace } from './output/pace.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 
-/** How sessions behave: options of the server, and what it found out about its agent. */
+/** How sessions behave: options of the server with their defaults, and facts about the agent. */
 export interface SessionOptions {
   /** Images that the agent makes: as standard `file` chunks, or as `data-image`. */
   images: 'file' | 'data-image';
   /** The chunk for a denial. */
   denials: 'tool-output-error' | 'tool-output-denied';
-  /** Approval requests of the AI SDK, or a confirmation that is a tool call of its own. */
+  /** How users are asked for approval: by approval requests of the AI SDK, or by confirmations that are separate tool calls. */
   confirmations: 'approval' | 'tool';
   /** Over BIDI: one approval request at a time, or all at once. */
   approvals: 'sequential' | 'parallel';
@@ -40,7 +40,7 @@ export interface SessionOptions {
   live: Partial<RunConfig>;
   /** How ADK runs the agent over a socket. */
   driver: Driver;
-  /** Whether after-tool callbacks or output schemas of the application look at the outputs of browser tools. */
+  /** Whether the application has after-tool callbacks or output schemas that must check the outputs of browser tools. */
   callsBack: boolean;
 }
 
@@ -55,8 +55,9 @@ export interface Owners {
   /** Gives up ownership. Never rejects. */
   release(key: OwnedKey): Promise<void>;
   /**
-   * Starts work that must not start after another process has taken the session over, such as a tool: nothing is awaited between the last check and `start`.
-   * Waits while this process cannot be sure. Rejects without starting when the session has another owner, or when the signal aborts first.
+   * Starts work, such as a tool, that must not start after another process has taken the session over: nothing is awaited between the last check and
+   * `start`. Waits while this process cannot be sure that it is the owner. Rejects without starting when the session has another owner, or when the
+   * signal aborts first.
    */
   startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T>;
 }

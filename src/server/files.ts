@@ -60,7 +60,7 @@ async function admitPart(
     );
   }
   const bytes = Buffer.from(part.data, 'base64');
-  // The decoder skips characters that are not base64, so the length is too small then.
+  // The decoder skips characters that are not base64, so invalid input gives fewer bytes than its length promises.
   if (bytes.length !== base64Bytes(part.data))
     throw new ProtocolError('bad_image', 'An image is not valid base64.');
   const mediaType = sniffImage(bytes);
@@ -134,7 +134,9 @@ function fileIdIn(url: string, sessionId: string): string | null {
   return path.startsWith(prefix) ? path.slice(prefix.length) : null;
 }
 
-/** Stores the images of a message, and replaces them by their addresses: the browser had the bytes already. */
+/**
+ * Stores the images of a message as files, and replaces their bytes by addresses. The browser already got the bytes while the message was streamed.
+ */
 export async function externalise(message: Message, store: Store, key: OwnedKey): Promise<void> {
   for (const part of message.parts) {
     if (part.type !== 'file' || !part.url.startsWith('data:')) continue;
@@ -145,14 +147,14 @@ export async function externalise(message: Message, store: Store, key: OwnedKey)
   }
 }
 
-/** A chunk for one client, whose page may be on another host and needs the whole address of each file. */
+/** A chunk as one client gets it. Its page may be on another host, so the addresses of files must be absolute. */
 export function presented(chunk: Chunk, present: (messages: Message[]) => Message[]): Chunk {
   if (chunk.type !== 'data-message') return chunk;
   const [message = chunk.data.message] = present([chunk.data.message]);
   return { ...chunk, data: { message } };
 }
 
-/** Messages with the whole address of each stored file. */
+/** Messages in which each stored file has its absolute address. */
 export function withAddresses(messages: Message[], base: string): Message[] {
   return messages.map((message) => ({
     ...message,

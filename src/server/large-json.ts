@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { ProtocolError } from '../protocol/index.ts';
 
-/** JSON of more bytes than this is parsed in a thread, since it would block the event loop. */
+/** JSON of more bytes than this is parsed in a worker thread, because parsing it would block the event loop. */
 export const LARGE_JSON = 256 * 1024;
 
-/** The most values in a large JSON: as many as a JSON of that size may have. */
+/** The largest number of values in a large JSON: as many as a JSON of `LARGE_JSON` bytes can have. */
 const MAX_VALUES = LARGE_JSON / 2;
 /** Deeper values are cut off; nothing that the server reads is as deep. */
 const MAX_DEPTH = 200;
@@ -101,7 +101,7 @@ export class LargeJson {
       else this.settle((job) => job.reject(tooMuch()));
     });
     worker.on('error', () => undefined);
-    // A value that needs more memory than the thread has ends the thread, and nothing else.
+    // A value that needs more memory than the thread may use ends the thread only, not the process.
     worker.on('exit', () => {
       this.worker = null;
       this.settle((job) => job.reject(tooMuch()));

@@ -20,7 +20,7 @@ export function sayOnConsole(text: string): void {
   console.log(`duologue: ${text}`);
 }
 
-/** Adapts a logger to the server's calls. Loggers of pino take the fields first, and would drop them otherwise. */
+/** Returns a logger that takes the message first, as the server passes it. A pino logger takes the fields first and would drop them otherwise. */
 export function toLogger(given: Logger): Logger {
   if (!isPino(given)) return given;
   const pino = given as unknown as FieldsFirst;

@@ -214,7 +214,7 @@ const rate = either(
   fields<RateLimit>({ burst: count, perMinute: count }, ['burst', 'perMinute']),
 );
 
-/** Whether sockets of the AI SDK can have this path: no route has it. */
+/** Whether a path can be used for the sockets of the AI SDK: it is valid, and no route of the server has it. */
 function isFreePath(value: unknown): boolean {
   const isPath = typeof value === 'string' && /^(?:\/[\w.~-]+)+$/.test(value);
   return isPath && !/^\/(?:live|stream|sessions|approvals|login|health)(?:\/|$)/.test(value);

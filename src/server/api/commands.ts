@@ -10,8 +10,8 @@ import type { DecidedBy, NodeDirectory, SessionKey } from '../store/store.ts';
 import { ServerApiError, type ServerApiErrorCode, toApiError } from './api-error.ts';
 
 /**
- * What the application wants from the owner of a session. It is plain data, so that another node can do it. `requestId` names it: a command that is made again, because
- * the answer of another node was lost, has its effect once.
+ * An operation that only the owner of a session can perform for the application. A command is plain data, so that it can be sent to another node.
+ * `requestId` names it: a command that is sent again, because the answer of the other node was lost, has its effect once.
  */
 export type Command =
   | { do: 'answer'; key: SessionKey; by: DecidedBy; answer: Answer; requestId: string }
@@ -40,8 +40,8 @@ export interface CommandsContext {
 const COMMANDS_PATH = '/cluster/commands';
 
 /**
- * Does what needs the owner of a session: here, or on the node that owns it. Nodes trust each other by the store that they share: a command is written there, and the
- * other node gets nothing but its id, 256 random bits, which no client can guess. The row is removed when the command is done.
+ * Performs commands in this process, or on the node that owns the session. Nodes trust each other by the store that they share: a command is written
+ * there, and the other node gets only its id, 256 random bits, which no client can guess. The row is removed when the command is done.
  */
 export class Commands {
   readonly #context: CommandsContext;
@@ -50,7 +50,7 @@ export class Commands {
     this.#context = context;
   }
 
-  /** Does a command, here or at the owner. Resolves with the id of the message that it leads to, if it leads to one. */
+  /** Performs a command in this process or on the owner. Resolves with the id of the message that the command leads to, if there is one. */
   async run(command: Command): Promise<string | null> {
     const { node, directory, basePath } = this.#context;
     if (!node || !directory) return this.#perform(command);
@@ -79,7 +79,7 @@ export class Commands {
     }
   }
 
-  /** Does a command that another node has written to the store. Throws `NotHere` when this node does not own the session. */
+  /** Performs a command that another node has written to the store. Throws `NotHere` when this node does not own the session. */
   async runStored(id: string): Promise<Outcome> {
     const { directory, isClosing } = this.#context;
     const stored = /^[0-9a-f]{64}$/.test(id) ? await directory?.findCommand(id) : null;
@@ -92,7 +92,10 @@ export class Commands {
     }
   }
 
-  /** The outcome of a command that this node does. Errors that only concern the way to the owner are thrown. */
+  /**
+   * Performs a command on this node and returns its outcome. The errors `moved` and `overloaded` are thrown, because they say nothing about the
+   * command itself: the sender may try again.
+   */
   async #outcomeOf(command: Command): Promise<Outcome> {
     try {
       return { result: await this.#perform(command) };
@@ -121,7 +124,7 @@ export class Commands {
       return null;
     }
     checkSessionId(key.id, 'id', limits.idLength);
-    // Checks the message first, so that a refused one creates no session.
+    // Check the message first, so that an invalid message creates no session.
     const message = command.do === 'send' ? readInput([command.message], limits) : null;
     if (message && message.kind !== 'message')
       throw new ProtocolError('bad_request', 'The message must have the role "user".');

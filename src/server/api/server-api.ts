@@ -77,7 +77,7 @@ export function createServerApi(engine: Engine, commands: Commands, application:
     return found ?? null;
   };
 
-  /** Runs a command with an answer to a call. When it is refused, the call as it is stored by then says why. */
+  /** Runs a command with an answer to a call. When the answer is refused, the error follows from the call as it is stored by then. */
   const answer = async (
     found: FoundCall,
     by: DecidedBy,
@@ -159,7 +159,10 @@ export function createServerApi(engine: Engine, commands: Commands, application:
   };
 }
 
-/** Whether the output of a call comes from outside: of a long-running tool, or of the browser, for which the application may answer. */
+/**
+ * Whether the output of a call comes from outside the server: for a long-running tool, or for a browser tool, for which the application may answer
+ * too.
+ */
 function waitsOutside({ status, runsOn }: CallRecord): boolean {
   return status === 'parked' || (status === 'running' && runsOn === 'client');
 }

@@ -38,7 +38,7 @@ export interface SessionPage {
 
 /** Which messages of a session to read. */
 export interface SessionReadRequest {
-  /** The `older` of a page: the messages before that one. */
+  /** The `older` of a page that was read before: reads the messages before that message. */
   before?: string;
   /** The largest number of messages in the page, from 1 to 100; 100 unless given. */
   limit?: number;
@@ -48,7 +48,7 @@ export interface SessionReadRequest {
 export interface SessionContent extends SessionSummary {
   user: string;
   messages: Message[];
-  /** The message that the page before this one ends before; null when this page begins with the first message. */
+  /** Pass it as `before` to read the page of older messages; null when this page begins with the first message. */
   older: string | null;
 }
 

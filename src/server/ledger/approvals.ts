@@ -36,7 +36,7 @@ export type Verdict =
   | { kind: 'ignored' }
   /** The user who decided has signed out: the call has ended. */
   | { kind: 'ended'; call: CallRecord }
-  /** `decided`: the call as it was decided before, when that decision was another. */
+  /** `decided`: the stored call, when an earlier decision about it was a different one. */
   | { kind: 'refused'; why: string; decided?: CallRecord };
 
 /** The steps of the ledger, each from one status to another. A step happens only if the call still has its first status. */
@@ -53,7 +53,10 @@ export const LEDGER = {
   park: { from: 'running', to: 'parked' },
 } as const satisfies Record<string, { from: CallStatus; to: CallStatus }>;
 
-/** What a decision finds in the ledger. `used`: the approval was consumed or has ended, or the call does not ask. */
+/**
+ * What a new decision finds in the ledger for each status of a call. `used`: the approval was consumed, the call has ended, or the call needs no
+ * approval.
+ */
 const FOUND: Readonly<Record<CallStatus, 'undecided' | 'approved' | 'denied' | 'expired' | 'used'>> = {
   requested: 'undecided',
   approved: 'approved',
@@ -161,7 +164,7 @@ export class Approvals {
     const wanted = answer.approved ? 'approved' : 'denied';
     const found = FOUND[call.status];
     if (found === 'used') return { kind: 'ignored' };
-    // The same decision again: its sender did not learn that it counted.
+    // The client repeats its decision, because it did not learn that the first one counted.
     if (found === wanted) return { kind: 'counts', call, isRepeated: true };
     if (found === 'expired') return refuse(call, 'expired');
     if (found !== 'undecided') return { ...(await refuse(call, `already ${found}`)), decided: call };
@@ -282,7 +285,10 @@ export class Approvals {
   }
 }
 
-/** A part names its call by its id; in the confirmation dialect the confirmation is a call of its own. */
+/**
+ * Whether an answer names this call: by the id of the call, or in the confirmation dialect by the id of its confirmation, which is a separate tool
+ * call.
+ */
 function namesCall(answer: { toolCallId: string }, call: CallRecord): boolean {
   return answer.toolCallId === call.id || answer.toolCallId === call.approvalId;
 }
@@ -315,8 +321,8 @@ export class NothingOpen extends ProtocolError {
 }
 
 /**
- * The outcome of a call: the output of the tool, a denial, or an error text. An output may have state changes, and with them the session from which the tool
- * made them.
+ * The outcome of a call: the output of the tool, a denial, or an error text. With an output, `actions` are the state changes of the tool, and
+ * `session` is the session as the tool read it, by which conflicting changes are found.
  */
 export type CallOutcome =
   | { kind: 'output'; output: unknown; actions?: EventActions; session?: AdkSession }

@@ -12,7 +12,7 @@ import { cutText, textOf } from '../output/output.ts';
 import type { StoreSessionService } from '../store/adk-sessions.ts';
 import type { AcceptedRequest, OwnedKey, Store } from '../store/store.ts';
 
-/** The history of a session for the agent: ADK's events, and those that ADK does not write by itself. */
+/** The history that the agent gets of a session: the events that ADK writes, and those that the server adds because ADK does not write them. */
 export class History {
   /** The key of the session in ADK's form. */
   readonly key: { appName: string; userId: string; sessionId: string };
@@ -31,7 +31,7 @@ export class History {
     return this.read({ forTools: false });
   }
 
-  /** The same for a tool: with the newest state that the session shares with other sessions. */
+  /** Like `load`, but also reads the newest state that the session shares with other sessions of the user and the app. For tools. */
   loadForTools(): Promise<AdkSession> {
     return this.read({ forTools: true });
   }
@@ -83,15 +83,15 @@ export class History {
 
   /** Stores the id of the active connection in the state, so that tools can read it. */
   async identify(connectionId: string): Promise<void> {
-    // One event for all connections, which the next connection replaces: reconnecting does not lengthen the history.
+    // The event has a fixed id, so that the next connection replaces it: reconnecting does not lengthen the history.
     const id = 'client_identifier';
     await this.append(createEvent({ id, author: 'user', actions: { stateDelta: { [id]: connectionId } } }));
   }
 
   /**
-   * Rewinds the history to before a user message. `again`: only if the message led to nothing but text of the agent, and to calls that were not recorded
-   * before the process died; these get an error as their answer, so that no call is ever without one. `before` reads the ids of the newest messages before
-   * that one.
+   * Rewinds the history to before a user message. With `again` the message restarts: it is rewound only if it led to nothing but text of the agent
+   * and calls that were not recorded before the process died; these calls get an error as their response, so that no call is without one. `before`
+   * reads the ids of the newest stored messages before this one.
    */
   async rewindTo(
     messageId: string,
@@ -100,14 +100,15 @@ export class History {
   ): Promise<void> {
     const session = await this.load();
     const { events } = session;
-    // The newest message with this id: an earlier one may have been sent and rewound.
+    // Take the newest event with this id: an earlier one may belong to a message that was rewound.
     const index = events.findLastIndex(
       ({ author, customMetadata }) => author === 'user' && customMetadata?.messageId === messageId,
     );
     const event = events[index];
     if (!event) {
       if (again || !this.service.hasOlder(session)) return;
-      // A spoken message has no event with its id. When an older message is loaded, it is within the loaded events.
+      // A spoken user message has no event with its id. If an event of an older message is loaded, the message itself is not older than the loaded
+      // events, so it must be a spoken one: nothing is rewound.
       const older = await before();
       if (events.some(({ customMetadata }) => older.has(customMetadata?.messageId))) return;
       // The message is older than the loaded events: all of them are rewound.
@@ -140,8 +141,9 @@ export class History {
 }
 
 /**
- * Whether an event after a user message may have had effects outside: a call was answered, waits, or was made where ADK runs tools itself. A live run makes
- * no call before it is recorded, and its messages are not ADK's own: they have no invocation.
+ * Whether an event after a user message may have had effects outside the history: a call was answered, waits, or may have been run by ADK itself. In
+ * a live run ADK runs no tool, so only recorded calls count there. A user message of a live run has no invocation id, because the server writes it,
+ * not ADK.
  */
 function hasEffects(event: Event, message: Event, waiting: ReadonlySet<string>): boolean {
   if (getFunctionResponses(event).length > 0 || event.author === 'user')
@@ -151,8 +153,8 @@ function hasEffects(event: Event, message: Event, waiting: ReadonlySet<string>):
 }
 
 /**
- * Completes stored messages from the history: a process that died between storing the response of a tool and storing the message that shows it left the call
- * open in the message. The history is right.
+ * Completes stored messages from the history. A process may die after it stored the response of a tool and before it stored the message that shows
+ * the response: then the message still shows the call as open. The history counts.
  */
 export async function reconcile(
   store: Store,
@@ -172,8 +174,8 @@ export async function reconcile(
 }
 
 /**
- * The last message that lacks text of the history, because the process died after ADK stored the text. Null when no text is missing, or when the two do not
- * match.
+ * The last message with the text that only the history has, because the process died after ADK stored the text. Null when no text is missing, or when
+ * message and history do not match.
  */
 function withTextOfHistory(messages: Message[], session: AdkSession): Message | null {
   const message = messages.at(-1);

@@ -4,8 +4,8 @@ import type { CallRecord } from '../store/store.ts';
 import type { CallOutcome } from './approvals.ts';
 
 /**
- * The outcome that an output or a failure from outside gives its call. A failure declines a question. An answer that does not fit the schema of its question is
- * rejected, and the question stays open.
+ * The outcome of a call whose output, or failure, came from a client or the application. A failure declines a question. An answer that does not fit
+ * the schema of its question is rejected, and the question stays open.
  */
 export function outcomeFrom(
   { question, approvalId }: CallRecord,
@@ -24,8 +24,8 @@ export function outcomeFrom(
 }
 
 /**
- * Why a value does not fit the schema of a question; null when it fits, or when there is no schema. A schema that cannot be read, as a model may write one,
- * accepts every value: the tool or node that asked gets the value and checks it.
+ * Why a value does not fit the schema of a question; null when it fits, or when there is no schema. A model may write a schema that cannot be
+ * compiled: it accepts every value, and the tool or node that asked checks the value itself.
  */
 function misfitOf(schema: Record<string, unknown> | undefined, value: unknown): string | null {
   const validator = schema && compile(schema);
@@ -37,7 +37,7 @@ function misfitOf(schema: Record<string, unknown> | undefined, value: unknown): 
     .join('; ');
 }
 
-/** The decision in the output of a confirmation, which in the confirmation dialect is a call of its own; null when it has none. */
+/** The decision in the output of a confirmation, which in the confirmation dialect is a separate tool call; null when the output has no decision. */
 export function decisionFrom({ id, approvalId }: CallRecord, output: unknown): Answer | null {
   const { confirmed, payload } = (output ?? {}) as { confirmed?: unknown; payload?: unknown };
   if (typeof confirmed !== 'boolean') return null;

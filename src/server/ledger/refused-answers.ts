@@ -5,21 +5,22 @@ import type { AuditEntry, SessionKey, Store } from '../store/store.ts';
 
 /** The time over which refused answers of a user are counted. */
 const WINDOW_MS = 60_000;
-/** `refused` lines of one user in that time; further refused answers are only counted. */
+/** The largest number of `refused` lines of one user in that time; further refused answers are only counted. */
 const MAX_LINES = 30;
 
 /** The refused answers of one user in the current window. */
 interface Window {
   /** The lines that were written, by their content. */
   written: Set<string>;
-  /** The refused answers without a line, by session. */
+  /** The number of refused answers without a line, by session. */
   folded: Map<string, { key: SessionKey; count: number }>;
   cancel: () => void;
 }
 
 /**
- * Writes refused answers to the audit log, and bounds the number of lines. Within a minute an answer that is refused again for the same reason gets no second
- * line, and a user gets at most 30 lines; at the end of the minute one line for each session has the number of the others. Each node counts by itself.
+ * Writes refused answers to the audit log, and bounds the number of lines. Within a minute an answer that is refused again for the same reason gets
+ * no second line, and a user gets at most 30 lines; at the end of the minute one line for each session says how many answers got no line. Each node
+ * counts by itself.
  */
 export class RefusedAnswers {
   private readonly store: Store;
