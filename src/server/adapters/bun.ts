@@ -44,7 +44,7 @@ export interface BunOptions {
   };
 }
 
-/** Bun drops messages beyond this limit without a word; our own limit stops sending long before. */
+/** Bun silently drops messages beyond this limit. The server's own limit stops sending long before. */
 const BACKPRESSURE_BYTES = 1024 * 1024 * 1024;
 
 /**
@@ -67,7 +67,7 @@ export function duologueBun(
       if (admitted) {
         const { admission, protocol = '' } = admitted;
         const data: BunSocketData = { protocol, admission, connection: null };
-        // Bun answers with everything that the client offers, its key included, unless this header names one.
+        // Without this header Bun would answer with every subprotocol that the client offers, and one of them carries the client's key.
         const headers: Record<string, string> = protocol === '' ? {} : { 'sec-websocket-protocol': protocol };
         if (server.upgrade(request, { data, headers })) return undefined;
         admission.drop();
@@ -92,7 +92,7 @@ export function duologueBun(
           ping(name) {
             socket.ping(name);
           },
-          // Bun has answered the ping by itself.
+          // Bun answers pings itself.
           pong: () => undefined,
           close(code, reason) {
             socket.close(code, reason);
@@ -115,7 +115,7 @@ export function duologueBun(
   };
 }
 
-/** Answers a request for one of our paths. Bun would end a response that is silent for ten seconds. */
+/** Answers a request for one of our paths, without a time limit: Bun would end a response that sends nothing for ten seconds. */
 function answer(duologue: Duologue, request: Request, server: BunServer): Promise<Response | null> {
   const answered = duologue.respond(request);
   server.timeout(request, 0);

@@ -31,7 +31,7 @@ interface DenoRuntime {
 const OPEN = 1;
 /** Deno pings a client that is silent for this long, and closes its connection when no pong comes in the same time. */
 const IDLE_SECONDS = 20;
-/** A connection that is still open after this time has answered a ping of Deno's in the meantime. */
+/** A connection that is still open after this time must have answered a ping of Deno in the meantime, so it counts as alive. */
 const CONFIRMED_MS = 3 * IDLE_SECONDS * 1000;
 
 /**
@@ -78,7 +78,7 @@ function open(request: Request, admission: Admission, protocol: string | undefin
     const isBinary = typeof data !== 'string';
     connection?.receive(isBinary ? new Uint8Array(data) : Buffer.from(data), isBinary);
   };
-  // An error is followed by a close.
+  // An `error` event is always followed by `close`, which is handled below.
   socket.onerror = () => undefined;
   socket.onclose = () => {
     connection?.closed();
@@ -90,21 +90,21 @@ function open(request: Request, admission: Admission, protocol: string | undefin
 
 function accept(socket: DenoSocket, admission: Admission, protocol: string): AcceptedSocket {
   const connection = admission.accept({
-    // The socket of Deno's server does not name its own.
+    // Deno's server socket does not report the chosen subprotocol.
     protocol,
     get bufferedAmount() {
       return socket.bufferedAmount;
     },
     send(data) {
-      // A socket that broke throws until its close is reported.
+      // `send` on a broken socket throws until its `close` event has come.
       if (socket.readyState === OPEN) socket.send(data);
     },
-    // Deno pings its clients by itself, has no call for it, and closes the connection of a client that does not answer.
+    // Deno has no method to send a ping. It pings clients itself, and closes the connection of a client that does not answer.
     ping(name) {
       if (name === undefined) connection.pong();
       else setTimeout(() => connection.pong(name), CONFIRMED_MS).unref();
     },
-    // Deno has answered the ping by itself, and does not report it.
+    // Deno answers pings itself, and does not report them.
     pong: () => undefined,
     close: (code, reason) => socket.close(code, reason),
   });

@@ -5,7 +5,7 @@ import type { Duologue } from '../duologue.ts';
 /** Middleware for Hono. Requests for other paths continue to the next handler. A middleware before it may have read the body. */
 export function duologueHono(duologue: Duologue): MiddlewareHandler {
   return async (context, next) => {
-    // Hono on Node passes Node's request here.
+    // On Node, Hono passes Node's request as `env.incoming`.
     const { incoming } = (context.env ?? {}) as { incoming?: { socket?: { remoteAddress?: string } } };
     const request = await requestOf(context);
     noteAddress(request, incoming?.socket?.remoteAddress);
@@ -15,7 +15,7 @@ export function duologueHono(duologue: Duologue): MiddlewareHandler {
   };
 }
 
-/** The request with its body. Hono keeps a body that a middleware has read, and the request itself does not. */
+/** The request with its body. When a middleware has read the body, the request no longer has it, but Hono does. */
 async function requestOf({ req }: Context): Promise<Request> {
   const { raw } = req;
   if (!raw.bodyUsed) return raw;

@@ -50,7 +50,7 @@ class NodeRequest extends Request implements Arriving {
     return this.#made.blob();
   }
 
-  /** Not every version of Node has it. */
+  /** Not every version of Node has `Request.bytes`. */
   override bytes() {
     return this.#made.bytes();
   }
@@ -80,7 +80,7 @@ export function toRequest(request: IncomingMessage): Request | null {
     for (const one of Array.isArray(value) ? value : [value]) headers.append(name, one);
   }
   const isEncrypted = 'encrypted' in request.socket && request.socket.encrypted === true;
-  // The header needs no trust: it decides only how addresses in the reply are written, and whether a cookie is for TLS alone.
+  // This header may be forged without harm: it only decides how addresses in the reply are written, and whether a cookie is restricted to TLS.
   const isForwarded = /^https\b/i.test(headers.get('x-forwarded-proto') ?? '');
   const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
   try {
@@ -99,7 +99,7 @@ export function toRequest(request: IncomingMessage): Request | null {
   }
 }
 
-/** Whether a framework has read the body, and left it on the request. */
+/** Whether a framework has read the body and stored it as `request.body`. */
 function isRead(request: IncomingMessage & { body?: unknown }): boolean {
   return request.body !== undefined && request.body !== null;
 }
@@ -118,7 +118,7 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 /** Handles requests of Node's server; those for other paths go to `fallback`, or get 404. */
 export function nodeListener(duologue: Pick<Duologue, 'handle'>, fallback?: NodeListener): NodeListener {
   return (request, response) => {
-    // A connection that breaks is handled where its close is.
+    // A broken connection also emits `close`, which is handled elsewhere. Without listeners for `error` it would end the process.
     request.on('error', () => undefined);
     response.on('error', () => response.destroy());
     const web = toRequest(request);
@@ -158,7 +158,7 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
   body.onDrop = () => response.destroy();
   for (let isFirst = true; !body.isOver; isFirst = false) {
     const text = body.read();
-    // The headers leave with the first text, or alone when there is no text yet.
+    // Send the headers with the first text, or alone when there is no text yet.
     if (text === '' && isFirst) response.flushHeaders();
     if (text === '') await body.more();
     else if (!response.write(text)) await drained(response);

@@ -13,8 +13,8 @@ import { CLOSE_MS, chosenProtocol, TOO_MUCH } from './upgrade.ts';
 export { nodeListener };
 
 /**
- * How long an idle connection is kept. Balancers keep theirs for a minute. The side that sends requests has to close first, or a request meets a connection
- * that is just being closed, and fails.
+ * How long an idle connection is kept open. Load balancers keep their connections for a minute. The side that sends requests must close first:
+ * otherwise a request may meet a connection that the server is just closing, and fail.
  */
 const IDLE_MS = 75_000;
 
@@ -66,7 +66,7 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
     port: actual,
     url,
     async close() {
-      // Before the port closes: other nodes take over the sessions of a node that accepts no connections.
+      // Hand over before the port closes: a node whose port refuses connections counts as dead, and other nodes would take its sessions over.
       await duologue.handOver();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await duologue.close();
@@ -95,12 +95,12 @@ export function attachWebSocket(server: UpgradingServer, duologue: Duologue): vo
     noServer: true,
     maxPayload: duologue.sockets.maxFrameBytes,
     perMessageDeflate: false,
-    // The connection answers pings itself, so that they count among its frames.
+    // Our connection answers pings instead of the library, so that pings count towards its frame limit.
     autoPong: false,
     handleProtocols: (offered) => chosenProtocol(offered) ?? false,
   });
   server.on('upgrade', (request, stream, head) => {
-    // First of all, since the client may reset the connection at any moment.
+    // Before anything else, because the client may reset the connection at any moment.
     stream.on('error', () => stream.destroy());
     const web = toRequest(request);
     if (!web || !duologue.sockets.matches(web)) {
@@ -126,7 +126,7 @@ async function open(
     const { status, headers, body } = errorReply(toProtocolError(thrown));
     return refuse(stream, status, 'Refused', headers, String(body));
   }
-  // Another node owns the session, and has the stream now.
+  // Another node owns the session, and the stream is connected to that node now.
   if (!admission) return;
   const { drop } = admission;
   if (stream.destroyed) return drop();
@@ -146,7 +146,7 @@ function connect(socket: WebSocket, stream: Duplex, admission: Admission): void 
     pong: (data) => socket.pong(data),
     close(code, reason) {
       socket.close(code, reason);
-      // The frames of a client that sends too much are no longer read, not even its answer to the close.
+      // Stop reading from a client that sends too much; even its answer to the close is not read.
       if (TOO_MUCH.has(code)) socket.pause();
       // A client that does not answer the close is disconnected.
       const timer = setTimeout(() => socket.terminate(), CLOSE_MS);
@@ -155,7 +155,7 @@ function connect(socket: WebSocket, stream: Duplex, admission: Admission): void 
     },
   });
   socket.on('message', (data: Buffer, isBinary: boolean) => connection.receive(data, isBinary));
-  // After the library's own listener, so that frames that end in a piece are received before the piece is counted.
+  // This listener runs after the library's own, so that a frame that ends in this piece is received before the piece is counted.
   stream.on('data', (piece: Buffer) => connection.arrived(piece.byteLength));
   socket.on('ping', (data) => connection.ping(data));
   socket.on('pong', (data) => connection.pong(data));
@@ -177,7 +177,7 @@ function refuse(
   });
   stream.end(
     `HTTP/1.1 ${status} ${reason}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
-    // A client that keeps its side open would keep the stream open without end.
+    // Destroy the stream after the reply: otherwise a client that keeps its side open would keep the stream open forever.
     () => stream.destroy(),
   );
 }

@@ -52,7 +52,7 @@ export async function admitUpgrade(
   }
 }
 
-/** Throws for a node of a cluster: sockets without a stream cannot be passed on to the node that owns their session. */
+/** Throws for a node of a cluster: without the raw stream of a socket, this adapter cannot connect the socket to the node that owns its session. */
 export function refuseCluster(duologue: Duologue, adapter: string): void {
   if (!duologue.sockets.mayHandOn) return;
   throw new Error(

@@ -1,8 +1,8 @@
 import type { OwnedKey } from '../store/store.ts';
 
-/** A piece of a log in a hub. */
+/** A part of a log, as the hub stores it: the chunks of one write. */
 export interface LogWindow {
-  /** The fence of the owner that wrote it. */
+  /** The fence of the owner that wrote the window. */
   fence: number;
   /** The number of its last chunk. */
   last: number;
@@ -47,17 +47,17 @@ export interface Hub {
    * Throws `StaleFence` when a later owner has the log.
    */
   take(key: OwnedKey, epoch: string): Promise<{ epoch: string; windows: LogWindow[] }>;
-  /** Adds to logs, one addition for each. Throws when it is unavailable, and adds nothing. */
+  /** Adds to logs, at most one addition for each log. Throws when the hub is unavailable, and adds nothing then. */
   append(additions: readonly Addition[]): Promise<Added[]>;
   /** Removes the log of a session. */
   remove(key: OwnedKey): Promise<void>;
   /** Takes tokens of a user; resolves with the number left. */
   spend(spending: Spending): Promise<number>;
-  /** Notes how many connections a user has at this node; resolves with the number at all nodes. */
+  /** Records how many connections a user has at this node; resolves with the number at all nodes. */
   connections(user: string, count: number): Promise<number>;
-  /** Why it cannot be used at the moment, in words for an administrator; null when it can. A hub without this method is always usable. */
+  /** Why the hub cannot be used at the moment, as a text for an administrator; null when it can. A hub without this method is always usable. */
   fault?(): string | null;
-  /** Calls back whenever it was unavailable and may have lost logs; the returned function unsubscribes. */
+  /** Calls back whenever the hub is available again and may have lost logs; the returned function unsubscribes. */
   onBack(callback: () => void): () => void;
   close(): Promise<void>;
 }

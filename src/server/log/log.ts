@@ -8,7 +8,7 @@ export interface LogEntry {
   chunk: Chunk | null;
 }
 
-/** The rest of a log: its chunks, without a gap, from that number on. */
+/** What is left of a log: its chunks without a gap, from the number `first` on. */
 export interface LogRemains {
   first: number;
   chunks: readonly (Chunk | null)[];
@@ -21,7 +21,7 @@ export interface ShownLog {
   readonly first: number;
   /** The number of the last entry that clients may get, 0 when there is none. */
   readonly last: number;
-  /** Whether chunks were already gathered into windows, so that they leave at once. */
+  /** Whether chunks were already gathered into windows before they got here, so that a reader sends them at once. */
   readonly isGathered?: boolean;
   /** Whether another process may own the session by now. Until that is known, clients get nothing new, sound included. */
   readonly isHeld?: boolean;
@@ -34,7 +34,7 @@ export interface ShownLog {
 }
 
 const MAX_ENTRIES = 50_000;
-/** The characters of all entries together: pictures and long outputs are chunks too. */
+/** The largest number of characters of all entries together: pictures and long outputs are chunks too. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
@@ -49,7 +49,7 @@ export class ChunkLog implements ShownLog {
   private characters = 0;
   private readonly listeners = new Set<() => void>();
 
-  /** An empty log, or one that continues another from the rest of it. */
+  /** Creates an empty log, or one that continues from what is left of an earlier one. */
   constructor(epoch: string, { first, chunks }: LogRemains = { first: 1, chunks: [] }) {
     this.epoch = epoch;
     this.base = first;
@@ -150,7 +150,7 @@ function lengthOf(value: unknown): number {
 /** Whether this process can be sure that no other process has taken its sessions over. */
 export interface Lease {
   readonly isSure: boolean;
-  /** Calls back when it is sure again; the returned function unsubscribes. */
+  /** Calls back when this process is sure again; the returned function unsubscribes. */
   onSure(callback: () => void): () => void;
 }
 
@@ -217,7 +217,7 @@ export interface SessionLog {
   released(): Promise<void> | undefined;
   /** Sets a callback for a stall: chunks have waited for seconds until they may be sent. It is called once for each stall. */
   onStall?(callback: () => void): void;
-  /** Whether all entries from that number on outlive this process. */
+  /** Whether every entry from that number on is stored where it outlives this process. */
   keeps(from: number): boolean;
   /** The session appends no more chunks. */
   close(): void;

@@ -3,9 +3,9 @@ import type { OwnedKey } from '../store/store.ts';
 import type { Addition, LogWindow } from './hub.ts';
 import { ChunkLog, type Lease, type LogRemains, ReleasedLog, type SessionLog } from './log.ts';
 
-/** The characters of one log that the hub keeps. A client that lacks more starts from the stored messages. */
+/** The largest number of characters of one log in the hub. A client that lacks more starts from the stored messages. */
 const MAX_CHARACTERS = 1024 * 1024;
-/** A longer chunk is not replicated: pictures are in the store, and the chunks before such a chunk are useless without it. */
+/** A longer chunk is not replicated. Pictures are in the store anyway, and a client that lacks such a chunk cannot use the chunks before it. */
 const MAX_CHUNK_CHARACTERS = 128 * 1024;
 /** Replaces a chunk that is not replicated. */
 const LEFT_OUT = '0';
@@ -30,10 +30,10 @@ export class ReplicatedLog implements SessionLog {
   isWhole = false;
   private readonly context: ReplicatedLogContext;
   private readonly leave: () => void;
-  /** What the hub has, oldest first: the number of the last chunk of each window, and its length. */
+  /** The windows that the hub has, oldest first: the number of the last chunk of each window, and its length. */
   private windows: { fence: number; last: number; characters: number }[];
   private characters = 0;
-  /** The number of the newest chunk that the hub does not have, or no longer has. */
+  /** The number of the newest chunk that was left out of the hub, or that the hub has discarded. */
   private missing: number;
   private stallCallback: () => void = () => undefined;
   private isStalled = false;
@@ -63,7 +63,7 @@ export class ReplicatedLog implements SessionLog {
     this.stallCallback = callback;
   }
 
-  /** Chunks have waited too long for the hub. */
+  /** Reports a stall, once: chunks have waited too long for the hub. */
   stalled(): void {
     if (this.isStalled || this.isKept) return;
     this.isStalled = true;
@@ -99,7 +99,7 @@ export class ReplicatedLog implements SessionLog {
     return { key, epoch: chunks.epoch, last, text, isWhole, oldest: this.windows[0] ?? null };
   }
 
-  /** The hub has an addition, so clients may get its chunks. */
+  /** Records that the hub has an addition, so that clients may get its chunks. */
   added({ last, text, isWhole }: Addition): void {
     this.windows.push({ fence: this.key.fence, last, characters: text.length });
     this.characters += text.length;

@@ -9,21 +9,21 @@ import { ReplicatedLog, type ReplicatedLogContext } from './replicated-log.ts';
 
 /**
  * Text deltas within this time are written to the hub together, for all sessions; other chunks do not wait for it. It is longer than the window of a
- * socket (12 ms), since words of a model come every 10 to 40 ms and each call costs the hub as much as a word.
+ * socket (12 ms), because a model produces a word every 10 to 40 ms, and one call of the hub costs as much as handling a word.
  */
 const WINDOW_MS = 50;
 /** How long a caller waits until the hub has a chunk. */
 const WRITE_TIMEOUT_MS = 5000;
 /** The time between two attempts while the hub is unavailable. */
 const AGAIN_MS = 100;
-/** After how long clients get an error because chunks wait, and how often that is checked. */
+/** `STALL_MS`: after how long clients get an error because chunks wait for the hub. `STALL_CHECK_MS`: how often that is checked. */
 const STALL_MS = 3000;
 const STALL_CHECK_MS = 1000;
 /** How long a process that ends waits until the hub has its last chunks. */
 const CLOSE_MS = 2000;
 const AWAY = 'The server cannot store the conversation at the moment. Try again in a few seconds.';
 
-/** What the logs of a process are made of. */
+/** What `ReplicatedLogs` gets from the server. */
 export interface ReplicatedLogsContext {
   hub: Hub;
   clock: Clock;
@@ -33,9 +33,9 @@ export interface ReplicatedLogsContext {
   lease: Lease | null;
   /** Whether this process owns the session according to the store. */
   isOwner: (key: OwnedKey) => Promise<boolean>;
-  /** Another process owns a session. */
+  /** Called when another process owns a session. */
   onLost: (key: OwnedKey) => void;
-  /** Whether the hub has been unavailable for longer than a restart takes: then nothing waits for it. */
+  /** Whether the hub has been unavailable for longer than a restart takes: then no session waits for it. */
   isAway?: () => boolean;
 }
 
@@ -60,9 +60,9 @@ export class ReplicatedLogs implements Logs {
   readonly #leave: (() => void)[];
   #isPlanned = false;
   #isBusy = false;
-  /** Whether a chunk that a user waits for was appended during the current call. */
+  /** Whether a chunk other than a text or reasoning delta was appended during the current call: it is written right after that call. */
   #isUrgent = false;
-  /** Ends the wait for the next attempt, while the hub is away. */
+  /** Cancels the timer of the next attempt to write, while the hub is away; null when no attempt is planned. */
   #cancelAttempt: (() => void) | null = null;
   /** Whether the last attempt failed. */
   #isAway = false;
@@ -83,7 +83,7 @@ export class ReplicatedLogs implements Logs {
       onRemove: (log) => this.#remove(log),
     };
     this.#leave = [
-      // The hub may have lost logs. Writing to each log finds out.
+      // The hub may have lost logs while it was away. Write to every open log, because the answer shows whether the log still exists.
       hub.onBack(() => {
         for (const log of this.#open) this.#due.add(log);
         this.#attempt();
@@ -119,7 +119,7 @@ export class ReplicatedLogs implements Logs {
     this.#due.clear();
   }
 
-  /** What the hub has of a log. Waits briefly for a hub that is unavailable. */
+  /** Returns what the hub has of a log. Waits briefly while the hub is unavailable. */
   async #found(key: OwnedKey): ReturnType<Hub['take']> {
     const { hub, newId, clock, logger, isAway = () => false } = this.#context;
     const epoch = newEpoch(newId);
@@ -130,7 +130,8 @@ export class ReplicatedLogs implements Logs {
         return await hub.take(key, epoch);
       } catch (error) {
         if (error instanceof StaleFence) {
-          // The hub has a later owner than the store when the store was restored from a backup. The store counts: the log in the hub has chunks that the store lacks.
+          // After the store was restored from a backup, the hub knows a later owner than the store. The store counts: the log in the hub has chunks
+          // that the store lacks.
           if (hasRestored || !(await this.#context.isOwner(key))) throw error;
           hasRestored = true;
           logger.warn('the log in the hub has a later owner than the store: a new log is started', {
@@ -228,7 +229,7 @@ export class ReplicatedLogs implements Logs {
     );
   }
 
-  /** One timer for all logs, while chunks wait: the hub mostly has them long before the timer ends. */
+  /** Checks later whether chunks still wait, with one timer for all logs: mostly the hub has the chunks long before it ends. */
   #checkStallLater(): () => void {
     const { clock } = this.#context;
     return clock.after(STALL_CHECK_MS, () => {
@@ -275,7 +276,10 @@ export class ReplicatedLogs implements Logs {
     this.#releaseWaiting(log);
   }
 
-  /** The hub lost a log. Only the owner may write it again: another owner may have started a new log, which may be lost too. */
+  /**
+   * Writes a log again that the hub has lost. Only the owner may do that: another owner may have started a new log, and the hub may have lost that
+   * one too.
+   */
   async #writeAgain(log: ReplicatedLog): Promise<void> {
     if (!(await this.#context.isOwner(log.key))) return this.#lost(log);
     log.isWhole = true;
@@ -315,7 +319,7 @@ export class ReplicatedLogs implements Logs {
     const { key } = log;
     this.#due.delete(log);
     hub.remove(key).catch((error: unknown) => {
-      // The hub discards it after a while by itself.
+      // A log that is not removed expires in the hub by itself.
       logger.warn('the log of a deleted session was not removed: the hub discards it later', {
         session: key.id,
         error: String(error),

@@ -2,21 +2,21 @@ import { type Chunk, type Message, MessageFold, type MessagePart, unfold } from 
 import { hasOutcome } from '../../protocol/tool-call.ts';
 import type { ChunkLog } from './log.ts';
 
-/** A message, as far as the log has it. */
+/** A message as the chunks in the log show it. */
 interface HeardMessage {
   fold: MessageFold;
-  /** Whether its first `start` is in the log. */
+  /** Whether the log has the message from its first `start` on. */
   isWhole: boolean;
-  /** Whether it had a `finish`, and no chunk since. */
+  /** Whether the message has a `finish`, and was not started again since. */
   isOver: boolean;
 }
 
 /** The content of a log. */
 interface Heard {
   messages: Map<string, HeardMessage>;
-  /** The ids of all messages in it, user messages included. */
+  /** The ids of all messages in the log, user messages included. */
   known: Set<string>;
-  /** The message of the last `start`, when no response ended since; undefined when its `start` is not in the log. */
+  /** The message of the last `start`; null when a response ended since. Undefined when the log no longer has that `start`. */
   current: string | null | undefined;
 }
 
@@ -29,8 +29,8 @@ export interface StoredState {
 }
 
 /**
- * The messages to store because the log has text that the store lacks: their owner died between two drafts. The store lacks nothing but text, since approval
- * requests and ends are stored before they are sent.
+ * The messages to store again because the log has text that the store lacks: their owner died between two stored drafts. Nothing but text can be
+ * missing, because approval requests and ends are stored before they are sent.
  */
 export function messagesToStore(log: ChunkLog, stored: readonly Message[]): Message[] {
   const found: Message[] = [];
@@ -56,7 +56,7 @@ export function restOf(
 ): (Chunk | null)[] | null {
   const { messages, known, current } = read(log);
   const missing: (Chunk | null)[] = [];
-  // The log ends with chunks of a message whose `start` it no longer has.
+  // The log ends with chunks of a message whose `start` it no longer has, so the message cannot be compared with the stored one.
   if (current === undefined) return null;
   let isIn = current;
   const end = (messageId: string, finish: Chunk) => {
@@ -64,7 +64,7 @@ export function restOf(
     missing.push(finish, null);
     isIn = null;
   };
-  // The next chunk continues the current message, so that message is completed first.
+  // A chunk without a `start` before it continues the current message, so the current message is completed first.
   const logged = [...messages].sort(([one], [other]) => Number(other === current) - Number(one === current));
   for (const [id, { fold, isWhole, isOver }] of logged) {
     if (isOver) {
@@ -121,10 +121,10 @@ function read(log: ChunkLog): Heard {
       messages.set(current, message);
     } else if (typeof current === 'string') {
       const message = messages.get(current);
-      // The step around an approval request is no part of its message.
+      // The `start-step` chunk around an approval request adds nothing to its message.
       const isOfRequest =
         chunk.type === 'start-step' && log.at(seq + 1)?.chunk?.type === 'tool-approval-request';
-      // A copy, since folding changes it.
+      // Fold a copy, because folding may change the chunk.
       if (!isOfRequest) message?.fold.push(structuredClone(chunk));
       if (message && chunk.type === 'finish') message.isOver = true;
     }
@@ -188,7 +188,7 @@ function differences(fold: MessageFold, stored: Message): Chunk[] | null {
 
 type ToolPart = Extract<MessagePart, { toolCallId: string }>;
 
-/** The chunks that a call lacks; null when the log has more of it than the store. */
+/** The chunks of a call that the log lacks; null when the log has more of the call than the store. */
 function callRest(logged: ToolPart, stored: ToolPart): Chunk[] | null {
   if (hasOutcome(logged)) return hasOutcome(stored) ? [] : null;
   const wasAsked = logged.state === 'approval-requested' || logged.state === 'approval-responded';

@@ -13,7 +13,7 @@ export class Elsewhere extends Error {
   }
 }
 
-/** Thrown when no node can handle a request, because the store or the hub is away for all of them. The request had no effect. */
+/** Thrown when no node can handle a request, because no node can reach the store or the hub. The request had no effect. */
 export class EngineAway extends ProtocolError {
   constructor(engine: NodeEngine) {
     const what = engine === 'store' ? 'The database' : 'The memory that servers share';

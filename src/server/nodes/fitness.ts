@@ -2,10 +2,10 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { NodePlace } from '../store/store.ts';
 
-/** What a node needs for its work: the store that all nodes share, and the hub beside it. */
+/** A service that a node needs for its work: the store that all nodes share, or the hub. */
 export type NodeEngine = 'store' | 'hub';
 
-/** What `Fitness` needs from around it. */
+/** What `Fitness` gets from its node. */
 export interface FitnessContext {
   clock: Clock;
   logger: Logger;
@@ -15,14 +15,14 @@ export interface FitnessContext {
   hubFault: () => string | null;
   /** The other living nodes, as far as this node knows. */
   others: () => readonly NodePlace[];
-  /** Whether another node reports that it can use its engines. */
+  /** Asks another node whether it can use its store and hub. */
   isFit: (node: NodePlace) => Promise<boolean>;
-  /** Called when this node cannot do its work and another can: the conversations should move. */
+  /** Called when this node cannot use an engine and another node can: the conversations of this node should move there. */
   onUnfit: (away: readonly NodeEngine[]) => void;
 }
 
 const CHECK_MS = 1000;
-/** How long a restart of the hub may take: conversations do not move before. */
+/** How long a restart of the hub may take: conversations do not move away within this time. */
 const RESTART_MS = 2000;
 
 /**
@@ -48,12 +48,14 @@ export class Fitness {
     return [...(isStoreAway() ? (['store'] as const) : []), ...(isHubAway ? (['hub'] as const) : [])];
   }
 
-  /** Whether an engine fails at this moment, even if for less time than a restart takes: other nodes should move no sessions here. */
+  /**
+   * Whether the store or the hub fails at this moment, even if for less time than a restart takes: other nodes should move no sessions to this one.
+   */
   get isTroubled(): boolean {
     return this.#context.isStoreAway() || this.#context.hubFault() !== null;
   }
 
-  /** A node that can handle requests while this one cannot; in turn, if there are several. */
+  /** A node that can handle requests while this one cannot; null when there is none. With several such nodes, each call returns the next one. */
   get refuge(): NodePlace | null {
     return this.#fit[this.#asked++ % this.#fit.length] ?? null;
   }

@@ -10,7 +10,7 @@ export const NOT_HERE = 'x-duologue-not-here';
 /** Header of `/health`: the node works, but has trouble with the store or the hub, so other nodes move no session to it. */
 export const TROUBLED = 'x-duologue-troubled';
 
-/** Headers of one connection, which do not belong to the request. */
+/** Headers that concern a single connection (hop by hop): they are not forwarded. */
 const OF_A_CONNECTION = new Set([
   'connection',
   'keep-alive',
@@ -34,7 +34,7 @@ export interface Forwarded {
 /** Thrown when no part of a request has reached the other node. */
 export class Unreached extends Error {
   override readonly name = 'Unreached';
-  /** Whether the port refuses connections, as after the death of the node. */
+  /** Whether the port of the node refuses connections, as it does when the process has died. */
   readonly isRefused: boolean;
 
   constructor(cause: NodeJS.ErrnoException) {
@@ -49,11 +49,14 @@ export interface Handover {
   node: NodePlace;
   /** The address of this node. */
   from: string;
-  /** Ends the forwarding, before or during the response. */
+  /** Aborts the forwarding, before or during the response. */
   signal: AbortSignal;
 }
 
-/** Sends the request to another node. Throws `Unreached` when that fails, and another error when the outcome is unknown. */
+/**
+ * Sends the request to another node. Throws `Unreached` when no part of it arrived, and another error when it is unknown whether the node has handled
+ * it.
+ */
 export function forward(handover: Handover, body: string | null): Promise<Forwarded> {
   const headers = headersFor(handover);
   if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
@@ -62,7 +65,7 @@ export function forward(handover: Handover, body: string | null): Promise<Forwar
     outgoing.once('error', (error) => reject(faultOf(error)));
     outgoing.once('response', (response) => {
       outgoing.on('error', () => undefined);
-      // When the other node dies the response ends with an error; its reader sees that it closed.
+      // When the other node dies, the response emits an error. It needs no handling here, because the reader of the response sees that it closed.
       response.on('error', () => undefined);
       resolve({ status: response.statusCode ?? 502, headers: headersOf(response), body: response });
     });
@@ -84,7 +87,7 @@ export async function askNode(handover: Handover, body: string): Promise<string 
   throw new Error(`The node answered with ${status}: ${text.slice(0, 200)}`);
 }
 
-/** Connects the stream of a client, which waits for its upgrade, to another node. False when that node does not own the session. */
+/** Connects the stream of a client that waits for its WebSocket upgrade to another node. False when that node does not own the session. */
 export function forwardUpgrade(handover: Handover, stream: Duplex, head: Buffer): Promise<boolean> {
   const headers = { ...headersFor(handover), connection: 'Upgrade', upgrade: 'websocket' };
   const outgoing = open(handover, headers);
@@ -161,10 +164,10 @@ function open(
 ): ClientRequest {
   const { pathname, search, protocol } = new URL(request.url);
   const to = new URL(pathname + search, node.address);
-  // URLs in the response have the scheme that the client used.
+  // The other node writes URLs into its response: tell it the scheme that the client used.
   if (protocol === 'https:') headers['x-forwarded-proto'] = 'https';
   const ask = to.protocol === 'https:' ? overHttps : overHttp;
-  // A new connection: a kept one could close at the moment of its use, and the outcome would be unknown.
+  // Open a new connection for each request. A kept connection could close at the moment of its use, and the outcome of the request would be unknown.
   const outgoing = ask(to, { method: request.method, headers, agent: false, signal });
   const late = setTimeout(
     () => outgoing.destroy(Object.assign(new Error('The node does not answer.'), { code: LATE })),

@@ -37,16 +37,16 @@ export interface NodeOptions {
   drainMs?: number;
 }
 
-/** What a node needs from around it. */
+/** What `ClusterNode` gets from the server. */
 export interface NodeContext extends NodeOptions {
   directory: NodeDirectory;
   clock: Clock;
   logger: Logger;
   /** The keys of the sessions that this process believes to own. */
   owned: () => readonly OwnedKey[];
-  /** Another node owns a session that was owned here. */
+  /** Called when another node owns a session that this process owned. */
   onLost: (key: OwnedKey) => void;
-  /** Where the server is mounted, at every node. */
+  /** The path at which the server is mounted, the same on every node. */
   basePath: string;
   /** Why the hub cannot be used at the moment; null when it can, or there is none. */
   hubFault: () => string | null;
@@ -57,7 +57,7 @@ export interface NodeContext extends NodeOptions {
 /** A request that can be forwarded to another node. */
 export interface ForwardableRequest {
   request: Request;
-  /** The body, as far as it was read; null when there is none. */
+  /** Returns the body as far as it was read; null when there is none. */
   body: () => string | null;
   /** Whether the request may be repeated when its outcome is unknown. */
   isRepeatable: () => boolean;
@@ -65,16 +65,16 @@ export interface ForwardableRequest {
   handedOn: () => void;
 }
 
-/** Forwards a request; null when the other node does not own the session. The caller of the result calls `end` when the response is over. */
+/** Forwards a request; null when the other node does not own the session. An implementation calls `end` when the response is over. */
 type Forwarding<T> = (handover: Handover, end: () => void) => Promise<T | null>;
 
-/** How often a lease is renewed within its time: one late or lost renewal does no harm. */
+/** How often a lease is renewed within its duration, so that one late or lost renewal does no harm. */
 const RENEWALS = 5;
-/** The part of a lease within which a node is sure that it has not ended: the clock of the store may be a little faster. */
+/** The share of its lease during which a node is sure that the lease has not ended: the clock of the store may be a little faster than its own. */
 const SURE = 0.9;
 /** How far the clock of this machine may differ from that of the store. An approval request may expire that much earlier or later. */
 const CLOCK_MS = 1000;
-/** The attempt to connect to a peer whose failure is logged: at the first one the peer may not listen yet. */
+/** Which failed attempt to connect to a peer is logged. The first one is not: the peer may not listen yet. */
 const LOGGED_ATTEMPT = 2;
 /** How long a node that shuts down waits for the store. */
 const LEAVE_MS = 2000;
@@ -101,7 +101,7 @@ export class ClusterNode implements Lease {
   #isClosed = false;
   /** The other nodes that live, as far as this one knows. */
   #others: readonly NodePlace[] = [];
-  /** How many sessions were passed to other nodes: chooses the next of them. */
+  /** How many sessions were passed to other nodes; it selects the next node in turn. */
   #given = 0;
   /** How many milliseconds the clock of this machine is behind that of the store. */
   #behindMs = 0;
@@ -109,7 +109,7 @@ export class ClusterNode implements Lease {
   #renewing: Promise<void> = Promise.resolve();
   /** The number of renewals that have not been answered yet. */
   #renewals = 0;
-  /** Until this time, by the clock of this process, no other node takes over its sessions. */
+  /** Until this time, by the monotonic clock of this process, no other node takes over its sessions. */
   #sureUntil = Number.NEGATIVE_INFINITY;
   readonly #onSure = new Set<() => void>();
 
@@ -140,12 +140,12 @@ export class ClusterNode implements Lease {
     return this.#fitness.away;
   }
 
-  /** Whether an engine gives trouble at this moment: other nodes send no work here. */
+  /** Whether the store or the hub fails at this moment: other nodes send no work to this one. */
   get isTroubled(): boolean {
     return this.#fitness.isTroubled;
   }
 
-  /** Whether the lease may have ended, because it could not be renewed. A node that starts has none yet. */
+  /** Whether the lease may have ended, because it could not be renewed. False for a starting node, which has no lease yet. */
   get #isStoreAway(): boolean {
     return this.#sureUntil > Number.NEGATIVE_INFINITY && !this.isSure;
   }
@@ -165,8 +165,8 @@ export class ClusterNode implements Lease {
   }
 
   /**
-   * See `Owners`. The store confirms the owner first; then the lease must hold by this node's own clock. A process that was frozen in between finds its lease
-   * ended, and waits for the next renewal, which shows which sessions it has lost.
+   * See `Owners`. The store confirms that this node is the owner; then the lease must still hold by this node's own clock. A process that was frozen
+   * between the two checks finds its lease ended, and waits for the next renewal, which shows which sessions it has lost.
    */
   async startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T> {
     const { logger, onLost } = this.#context;
@@ -189,7 +189,7 @@ export class ClusterNode implements Lease {
     }
   }
 
-  /** Resolves when the lease is renewed, after a moment if the lease holds, or when the signal aborts. */
+  /** Resolves when the lease is renewed, when the signal aborts, or, while the lease holds, after `LOOK_MS`. */
   #sureOrLater(signal: AbortSignal): Promise<void> {
     return new Promise<void>((resolve) => {
       const end = () => {
@@ -204,7 +204,7 @@ export class ClusterNode implements Lease {
     });
   }
 
-  /** Milliseconds since 1970, by the clock on which all nodes agree. */
+  /** Milliseconds since 1970, corrected to the clock of the store, so that all nodes agree. */
   now(): number {
     return this.#context.clock.now() + this.#behindMs;
   }
@@ -227,7 +227,8 @@ export class ClusterNode implements Lease {
     if (!found) return null;
     if (found.kind === 'elsewhere') throw new Elsewhere(found.node);
     if (heir) {
-      // In two steps: acquired for the heir at once, a session that the heir has already would get a new fence, and its conversation end.
+      // Two steps: acquire the session for this node, then pass it to the heir. Acquiring it directly for the heir would give a session that the heir
+      // already owns a new fence, and end its conversation there.
       await directory.acquire(key, heir.name, found.key.fence);
       throw new Elsewhere(heir);
     }
@@ -237,12 +238,12 @@ export class ClusterNode implements Lease {
     throw new Elsewhere(refuge);
   }
 
-  /** Becomes the owner of no further session: a request for a session without an owner goes to another node. */
+  /** From now on this node becomes the owner of no further session: a request for a session without an owner goes to another node. */
   leave(): void {
     this.#isLeaving = true;
   }
 
-  /** The node that got the request from the client, and this node, which answers it. */
+  /** The addresses of the node that got the request from the client (`serves`), and of this node, which answers it (`owns`). */
   placesOf({ headers }: Request): NonNullable<SessionInfo['nodes']> {
     const owns = this.place.address;
     return { serves: headers.get(FORWARDED) ?? owns, owns };
@@ -252,7 +253,7 @@ export class ClusterNode implements Lease {
   async release(key: OwnedKey): Promise<void> {
     if (this.#isClosed) return;
     await this.#context.directory.release(key).catch((error: unknown) => {
-      // The next request for the session takes it over: at this node, or at another one after the lease has ended.
+      // The next request for the session acquires it again: on this node at once, on another node after the lease has ended.
       this.#context.logger.warn(
         'a session was not released: another node gets it when the lease of this one ends',
         { session: key.id, error: String(error) },
@@ -305,7 +306,7 @@ export class ClusterNode implements Lease {
     this.#peers.close();
     this.#fitness.close();
     const { directory, clock, logger } = this.#context;
-    // A renewal without an answer could register the node again.
+    // Wait for a renewal that is under way: it could register the node again after it has left.
     const left = this.#renewing.then(() => (this.#joined ? directory.leave(this.place.name) : undefined));
     const hasLeft = await settlesWithin(left, LEAVE_MS, clock).catch(() => false);
     if (!hasLeft)
@@ -320,18 +321,18 @@ export class ClusterNode implements Lease {
     return heir;
   }
 
-  /** Tries until the owner answers, at most a little longer than a lease. */
+  /** Answers a request here or forwards it, and tries again until the owner has answered, for at most a little longer than a lease. */
   async route<T>(asked: ForwardableRequest, here: () => Promise<T>, there: Forwarding<T>): Promise<T> {
     const { clock } = this.#context;
     const until = clock.elapsed() + this.leaseMs + SLACK_MS;
     for (;;) {
       try {
-        // A posted body has to be read before it can be forwarded.
+        // A GET has no body and can be forwarded at once. The body of a POST has to be read first, and `here` reads it.
         if (asked.request.method === 'GET') this.check();
         return await here();
       } catch (thrown) {
         if (!(thrown instanceof Elsewhere || thrown instanceof EngineAway)) throw thrown;
-        // The node that forwarded the request looks again.
+        // Another node forwarded this request here: that node looks for the owner again.
         if (asked.request.headers.has(FORWARDED)) throw new NotHere();
         if (thrown instanceof EngineAway) throw thrown;
         const result = await this.#ask(asked, thrown.node, there);
@@ -368,7 +369,7 @@ export class ClusterNode implements Lease {
         node: node.name,
         error: String(error),
       });
-      // The other node may have done it. Only the client can decide whether to repeat a request that must not be done twice.
+      // The other node may have handled the request. Only the client can decide whether to repeat a request that must not be handled twice.
       if (asked.isRepeatable()) return null;
       throw new NotHere();
     }
@@ -388,7 +389,8 @@ export class ClusterNode implements Lease {
       });
     });
     const askedAt = clock.elapsed();
-    // An earlier renewal that is still pending may find that the lease had ended; this one then finds it renewed, and would not notice the loss.
+    // While an earlier renewal is pending, this one cannot tell whether the lease had ended in between, because the earlier one may have restored it.
+    // So lost sessions are looked up after this renewal too.
     const isAlone = this.#renewals++ === 0;
     try {
       const wasLiving = await directory.renew(this.place, this.leaseMs);
@@ -419,7 +421,10 @@ export class ClusterNode implements Lease {
     this.#behindMs = isOff ? behindMs : 0;
   }
 
-  /** Connects to another node, at every renewal until it succeeds once: only a node that was reached before can be known to be dead before its lease ends. */
+  /**
+   * Connects to another node, at every renewal until one attempt succeeds. Only a node that was reached once can be recognised as dead before its
+   * lease ends.
+   */
   #meet(node: NodePlace): void {
     reach(node).then(
       () => this.#peers.reached(node),

@@ -5,15 +5,15 @@ import type { NodePlace } from '../store/store.ts';
 const REFUSED_MS = 400;
 
 interface Peer {
-  /** Whether this node ever reached it. */
+  /** Whether this node ever connected to the peer. */
   wasReached: boolean;
-  /** The number of failed attempts to connect to it, and whether one is running. */
+  /** `tries`: the number of failed attempts to connect. `isBeingMet`: an attempt is under way. */
   tries: number;
   isBeingMet: boolean;
-  /** Since when its port refuses connections. */
+  /** Since when the port of the peer refuses connections; null when it does not. */
   refusedSince: number | null;
   isDead: boolean;
-  /** Callbacks for when it dies. */
+  /** Called when the peer dies. */
   followed: Set<() => void>;
 }
 
@@ -33,8 +33,8 @@ export class Peers {
   }
 
   /**
-   * A node could not be reached. If its port refuses connections and it was reached before, it is dead. If it was never reached, the network
-   * in between may be closed; then, and after any other failure, it counts as alive until its lease ends.
+   * Records that a node could not be reached. A node that was reached before and whose port refuses connections is dead. A node that was never
+   * reached may be behind a closed network; then, and after any other failure, it counts as alive until its lease ends.
    */
   failed(node: NodePlace, isRefused: boolean): void {
     const peer = this.#of(node.name);

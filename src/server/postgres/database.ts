@@ -22,7 +22,9 @@ export interface PostgresOptions {
 /** A parameter of a statement. */
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | null)[];
 
-/** The timeout of a statement. None of ours takes this long, so after it the database counts as frozen, and the statement is sent again. */
+/**
+ * The timeout of a statement. No statement of the server takes this long, so after it the database counts as frozen, and the statement is sent again.
+ */
 const ANSWER_MS = 10_000;
 const CONNECT_MS = 5000;
 const MIN_WAIT_MS = 10;
@@ -50,20 +52,20 @@ export class Database {
       application_name: 'duologue',
       keepAlive: true,
       ...(options.ssl !== undefined && { ssl: options.ssl }),
-      // Times and fences are returned as numbers of JavaScript.
+      // Return 64-bit integers (times and fences) as numbers of JavaScript.
       types: {
         getTypeParser: ((oid: number, format?: 'text') =>
           oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
       },
     });
-    // Without a listener a connection that breaks while it is idle would end the process, and so would one that breaks between two
-    // statements of its user: the next statement fails instead.
+    // Without these listeners, a connection that breaks would end the process, whether it is idle in the pool or in use between two statements. With
+    // them, the next statement on it fails instead.
     pool.on('error', (error) => options.onWarning?.(`a connection to PostgreSQL broke: ${error.message}`));
     pool.on('connect', (client) => client.on('error', () => undefined));
     return new Database(pool, options.retryForMs ?? 10_000);
   }
 
-  /** Runs a statement that may be run again when its answer was lost. It is prepared under its name. */
+  /** Runs a statement. It must be safe to run twice, because it is sent again when its answer was lost. It is prepared under `name`. */
   async query<Row extends QueryResultRow>(
     name: string,
     text: string,
@@ -84,7 +86,7 @@ export class Database {
     }
   }
 
-  /** Runs work on a connection of its own. */
+  /** Runs work on one connection that no other work uses meanwhile. */
   async connected<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     try {
@@ -100,12 +102,18 @@ export class Database {
   }
 }
 
-/** Deadlocks and serialisation, a server that stops, starts or only reads (during a failover), too many connections. */
+/**
+ * Codes of errors that pass: deadlocks and serialisation failures, a server that stops, starts or is read-only (during a failover), too many
+ * connections.
+ */
 const PASSING = new Set([
   ...['40001', '40P01', '57P01', '57P02', '57P03', '53300', '25006'],
   ...['ECONNREFUSED', 'ECONNRESET'],
 ]);
-/** Too few resources (a full disk), an administrator's stop, a fault of the system, a login or a right that was taken away. */
+/**
+ * Codes of a database that cannot be used: too few resources (a full disk), a stop by an administrator, a system error, a login or privilege that was
+ * taken away.
+ */
 const UNAVAILABLE = /^(53|57|58|28)|^42501$/;
 const BROKEN = /terminated|timeout|ended by|closed the connection|not queryable/i;
 

@@ -11,10 +11,12 @@ import { PostgresStore } from './store.ts';
 
 export type { PostgresOptions };
 
-/** Sessions that are written at the same time when a store is opened. */
+/** How many sessions are written in parallel to try out a store that is opened. */
 const TRIALS = 4;
 
-/** Writes a session as a conversation does, and removes it: a missing right of the database user fails the start, not a conversation. */
+/**
+ * Writes a session as a conversation does, and removes it, so that a missing privilege of the database user fails the start and not a conversation.
+ */
 async function tryOut(store: SharedStore): Promise<void> {
   const key = { app: '', user: '', id: randomUUID() };
   await store.createSession(key, {});
@@ -56,7 +58,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
       await client.query(removeBlank(quote(schema)), [now?.() ?? null]);
     });
     const store = new PostgresStore(db, quote(schema), url, now);
-    // Several at once, on connections of their own: a pooler that loses prepared statements shows it only then.
+    // Several trials at once use several connections: only then does a pooler that loses prepared statements show it.
     await Promise.all(Array.from({ length: TRIALS }, () => tryOut(store)));
     return store;
   } catch (cause) {

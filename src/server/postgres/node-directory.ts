@@ -16,7 +16,7 @@ export function nodeDirectory(calls: SchemaCalls): NodeDirectory {
     release: (key) => calls.call(key, 'release', [nameIn(key), key.fence]),
     stillOwned: async (keys) => {
       const rows = await calls.read<{ fence: number }>('fences', [keys.map(nameIn)]);
-      // No two sessions ever have the same fence.
+      // A fence identifies its session, because no two sessions ever get the same fence.
       const fences = new Set(rows.map(({ fence }) => fence));
       return keys.filter(({ fence }) => fences.has(fence));
     },

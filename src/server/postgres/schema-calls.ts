@@ -37,7 +37,7 @@ export class SchemaCalls {
     return ((await this.run<{ value: T }>(key, name, values)).rows[0] as { value: T }).value;
   }
 
-  /** Calls a function of the schema. `again`: it was sent more than once. */
+  /** Calls a function of the schema. In the result, `again` says whether the statement was sent more than once. */
   async run<Row extends object>(
     key: SessionKey | null,
     name: string,

@@ -165,7 +165,7 @@ export class PostgresStore implements SharedStore {
 
   async deleteSession(key: SessionKey): Promise<boolean> {
     const { rows, again } = await this.#calls.run<{ value: boolean }>(key, 'delete_session', [nameIn(key)]);
-    // When the statement is repeated and the session is gone, the first attempt removed it.
+    // A repeated statement may find the session gone, because the first attempt removed it: that counts as success.
     return again || rows[0]?.value === true;
   }
 
@@ -314,7 +314,7 @@ export class PostgresStore implements SharedStore {
   }
 
   async putFile(key: OwnedKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void> {
-    // A copy, since the statement may be sent again after the caller has changed its bytes.
+    // Copy the bytes, because the statement may be sent again after the caller has changed them.
     const bytes = Buffer.from(file.bytes);
     await this.#calls.call(key, 'put_file', [
       nameIn(key),

@@ -29,12 +29,15 @@ export function appIn({ app }: Pick<SessionKey, 'app'>): string {
   return digest([app]);
 }
 
-/** JSON separates the parts, whatever they contain. */
+/** A hash of several parts. They are encoded as JSON, so that different parts never give the same text. */
 function digest(parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }
 
-/** A change of state as parameters: the shared scopes in the order in which they are locked, then scopes, keys and values. */
+/**
+ * A change of state as parameters of a function: the shared scopes in the order in which they are locked, then the scope, key and value of each
+ * change.
+ */
 export function deltaIn(key: SessionKey, delta: Record<string, unknown>): [Value, Value, Value, Value] {
   const scopes: string[] = [];
   const keys: string[] = [];

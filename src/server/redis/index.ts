@@ -12,8 +12,8 @@ import { aliveKey, RedisHub } from './redis-hub.ts';
 export type { RedisOptions };
 
 /**
- * A node without a sign of life for this long counts as having no connections; it sends one every second. The time is short, because the clients of a dead
- * node reconnect at once and count twice until then: above the limit of their user they are refused.
+ * A node that has sent no sign of life for this long counts as having no connections; a living node sends one every second. The time is short,
+ * because the clients of a dead node reconnect at once: until then they count twice, and may be refused because of the limit of their user.
  */
 const ALIVE_MS = 3000;
 
@@ -45,7 +45,7 @@ export async function openRedisHub(options: RedisOptions): Promise<Hub> {
   }
 }
 
-/** Throws for settings that would fail only later. */
+/** Throws when the version or a setting of Redis would only cause failures later. */
 async function check(connection: RedisConnection, url: string): Promise<void> {
   const info = String(await connection.run(['INFO']));
   // Valkey reports the version of Redis that it is compatible with.

@@ -31,7 +31,10 @@ export class RedisConnection {
   #timer: NodeJS.Timeout | undefined;
   #isBeating = false;
   #isAway = false;
-  /** The error with which Redis refused the last sign of life: its memory is full, or it is read-only. Null when it accepted it. */
+  /**
+   * The error with which Redis refused the last sign of life, because its memory is full or it is read-only; null when Redis accepted the sign of
+   * life.
+   */
   #refusal: string | null = null;
   #isClosed = false;
 
@@ -43,7 +46,7 @@ export class RedisConnection {
   /** Connects; throws an error with the reason when it cannot. `beat`: the command that is sent every second. */
   static async open(options: RedisOptions, beat: readonly string[]): Promise<RedisConnection> {
     const connection = new RedisConnection(options, beat);
-    // A failure of the first connection is thrown at once, because waiting does not repair it.
+    // Throw when the first connection fails, because waiting does not repair a wrong address or password.
     await tryOnce(options.url, beat).catch((cause: unknown) => {
       throw cause instanceof StoreError
         ? cause
@@ -96,7 +99,7 @@ export class RedisConnection {
     if (this.#isClosed) return;
     this.#client = client;
     const isCurrent = () => this.#client === client;
-    // Without a listener a broken connection would end the process.
+    // Without a listener for `error`, a broken connection would end the process.
     client.on('error', (error: unknown) => {
       if (isCurrent()) this.#away(error);
     });
@@ -119,7 +122,7 @@ export class RedisConnection {
     for (const callback of [...this.#onBack]) callback();
   }
 
-  /** Marks this process as alive, and checks that Redis answers: the package `redis` has no timeout of its own. */
+  /** Sends a sign of life, which also checks that Redis answers: the package `redis` has no timeout for commands. */
   #sayAlive(): void {
     const client = this.#client;
     if (this.#isBeating || !client?.isReady) return;
@@ -142,7 +145,7 @@ export class RedisConnection {
     );
   }
 
-  /** Redis answers, but refuses writes. A broken connection is handled by its own events. */
+  /** Records that Redis answers but refuses writes. A broken connection is handled by the events of the client instead. */
   #refused(error: unknown): void {
     if (this.#isAway || this.#isClosed || !this.#client?.isReady) return;
     const words = describeFault(error, this.#options.url);
@@ -150,7 +153,7 @@ export class RedisConnection {
     this.#refusal = words;
   }
 
-  /** Replaces a connection without answers; the commands that wait for it fail. */
+  /** Replaces a connection on which Redis does not answer; the commands that wait for it fail. */
   #replace(client: Client): void {
     if (this.#client !== client) return;
     this.#away(new Error('It does not answer.'));
@@ -177,7 +180,7 @@ async function newClient(url: string, reconnectStrategy: (retries: number, cause
   return createClient({
     url,
     RESP: 2,
-    // A command that cannot be sent now fails now: its caller decides what to do.
+    // Without a connection a command fails at once instead of waiting in a queue of the driver: the caller decides what to do.
     disableOfflineQueue: true,
     socket: { connectTimeout: CONNECT_MS, reconnectStrategy },
   });
@@ -190,7 +193,7 @@ export function describeFault(error: unknown, url: string): string {
   const { code } = (error ?? {}) as { code?: unknown };
   const isUnreached =
     /\bE(CONNREFUSED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)\b|Connection timeout/;
-  // The driver wraps some of them: then the code is in the message alone.
+  // The driver wraps some of these errors: then only the message has the code.
   if (isUnreached.test(`${code} ${message}`))
     return `No Redis answers at ${where}: check the address (REDIS_URL), and that it runs.`;
   if (/WRONGPASS|NOAUTH|invalid password/i.test(message))

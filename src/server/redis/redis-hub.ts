@@ -12,7 +12,7 @@ const KEEP_COUNTS_MS = 24 * 60 * 60_000;
 /** The results of `APPEND` for each log. */
 const ADDED: Record<number, Added> = { 1: 'kept', '-1': 'refused', '-2': 'gone' };
 
-/** The parts of the keys of a group of servers. */
+/** What the Redis keys of a group of servers are made of. */
 export interface Keys {
   prefix: string;
   /** The name of this process, for counting connections. */
@@ -41,7 +41,7 @@ export class RedisHub implements Hub {
     const entries = found as [id: string, fields: [epoch: string, text: string]][];
     const windows = entries.flatMap(([id, [, text]]): LogWindow[] => {
       const [fence, last] = id.split('-').map(Number);
-      // An entry that only keeps earlier owners out has no chunks.
+      // `TAKE` adds an entry without chunks, which only keeps earlier owners from adding more.
       return text === '' || fence === undefined || last === undefined ? [] : [{ fence, last, text }];
     });
     return { epoch: entries.at(-1)?.[1][0] ?? epoch, windows };
@@ -89,7 +89,7 @@ export class RedisHub implements Hub {
   }
 
   async close(): Promise<void> {
-    // The connections of this node no longer count.
+    // Without its alive key, this node counts as having no connections.
     await this.#connection.run(['DEL', aliveKey(this.#keys)]).catch(() => undefined);
     this.#connection.close();
   }
@@ -99,7 +99,7 @@ export class RedisHub implements Hub {
   }
 }
 
-/** Names of users and sessions may contain any character, so keys have a hash. */
+/** A hash for use in keys: the names of users and sessions may contain any character. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }

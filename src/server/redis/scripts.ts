@@ -11,8 +11,8 @@ function script(text: string): Script {
 }
 
 /**
- * Opens a log for a new owner: an entry with the owner's fence comes first, so that no earlier owner can add anything, and then it is read. -1 when a later owner has it.
- * Arguments: fence, name of a new log, how long it is kept.
+ * Opens a log for a new owner: adds an entry with the owner's fence, so that no earlier owner can add anything, and returns all entries. Returns -1
+ * when a later owner has the log. Arguments: fence, name of a new log, how long the log is kept.
  */
 export const TAKE = script(`
 local fence = tonumber(ARGV[1])
@@ -27,9 +27,10 @@ return redis.call('XRANGE', KEYS[1], '-', '+')
 `);
 
 /**
- * Adds to logs. The id of an entry is the fence and the number of its last chunk: Redis itself refuses one that goes back. An entry that is there already, because
- * an answer was lost, is kept. Returns for each: 1 kept, -1 a later owner has it, -2 there is none.
- * Arguments: how long they are kept; then for each: fence, number, name, text, '1' when it replaces what is there, id of the oldest to keep or ''.
+ * Adds entries to logs. The id of an entry is the fence and the number of its last chunk, so Redis itself refuses an entry that is older than the
+ * last one. An entry that already exists, because the answer to an earlier call was lost, counts as added. Returns for each log: 1 added, -1 a later
+ * owner has the log, -2 there is no log. Arguments: how long logs are kept; then for each log: fence, number, name, text, '1' to replace the log, id
+ * of the oldest entry to keep or ''.
  */
 export const APPEND = script(`
 local function fenceOf(key)
@@ -69,7 +70,10 @@ end
 return results
 `);
 
-/** Takes tokens from a bucket that fills by the clock of Redis, or gives some back; returns how many are left. Arguments: size, tokens a minute, how many. */
+/**
+ * Takes tokens from a bucket that fills by the clock of Redis, or gives some back; returns how many are left. Arguments: size of the bucket, tokens
+ * per minute, number of tokens to take.
+ */
 export const SPEND = script(`
 local burst, perMinute = tonumber(ARGV[1]), tonumber(ARGV[2])
 local time = redis.call('TIME')
@@ -84,8 +88,8 @@ return tostring(left)
 `);
 
 /**
- * Counts the connections of a user at one node, and returns those at all nodes that live. Arguments: node, count, what the keys of living nodes begin
- * with, how long the counts are kept.
+ * Stores the number of connections of a user at one node, and returns their number at all living nodes. Arguments: node, number, prefix of the keys
+ * of living nodes, how long the numbers are kept.
  */
 export const CONNECTIONS = script(`
 if tonumber(ARGV[2]) > 0 then
