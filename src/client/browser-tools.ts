@@ -67,7 +67,8 @@ export class BrowserTools {
   /** The server accepted a request of this page, which that message will answer. */
   expect(messageId: string): void {
     this.#own.add(messageId);
-    // Over HTTP, chunks of the answer may arrive before the acceptance, and calls in it may have their outcome.
+    // Over HTTP, chunks of the answer may arrive before the acceptance of the request. Calls in it that already have their outcome were not
+    // yet known to be for this page, so handle their outcomes now.
     for (const id of this.#settled) this.#settle(id, false);
   }
 
@@ -135,7 +136,7 @@ export class BrowserTools {
 
   #setActive(activeId: string | null | undefined, connectionId: string | null): void {
     const before = this.#activeId;
-    // A page that became active leaves the calls that are due to the page that was active before, unless that one has left.
+    // When this page becomes active, calls may be due already. The page that was active before runs those, unless it has left.
     if (before && before !== activeId && activeId === this.#connectionId) {
       const due = this.#calls.open().filter((call) => this.#calls.isDue(call));
       for (const { id, confirmation = id } of due) if (!this.#own.has(confirmation)) this.#elsewhere.add(id);

@@ -21,7 +21,10 @@ export interface ReceiverOptions {
   onActive?: ((isHere: boolean, isFree: boolean) => void) | undefined;
   /** Whether the page already shows a message, for example one that it loaded over HTTP. New chunks then continue the shown message. */
   shows?: ((messageId: string) => boolean) | undefined;
-  /** The page missed too much: it shows these messages instead of its own. `older`: the first of them, when others precede it. */
+  /**
+   * The page missed too many chunks: it shows these messages instead of its own. `older`: the id of the first of them, when the server has
+   * messages before it.
+   */
   onReset?: ((messages: Message[], older?: string) => void) | undefined;
   timers?: Timers | undefined;
 }

@@ -184,7 +184,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return readable;
   }
 
-  /** Resolves when the connection is live, or could not be made. Returns which. */
+  /** Resolves with true when the connection is live, and with false when it could not be opened or the signal aborted. */
   async untilConnected(signal: AbortSignal): Promise<boolean> {
     const { connection } = this;
     await connection.until(() => connection.state.status !== 'connecting', signal);
@@ -218,7 +218,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.#requests.interrupt(played);
   }
 
-  /** Makes this page the active one. To send a message, or to approve a browser tool, does so, too. */
+  /** Makes this page the active one. Sending a message and approving a browser tool do the same. */
   claim(): void {
     this.connection.send({ type: 'floor', data: {} });
   }
@@ -324,7 +324,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return opened;
   }
 
-  /** Throws when no call waits: a helper that sends settled calls again and again gets one error instead of endless empty responses. */
+  /**
+   * Throws when no call of the message waits. A `sendAutomaticallyWhen` helper that sends settled calls again and again then gets one error
+   * instead of endless empty responses.
+   */
   #checkContinues(target: M): void {
     const calls = callsOfLastStep(target);
     const areSettled = calls.length > 0 && calls.every(hasOutcome);

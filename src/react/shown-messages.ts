@@ -94,8 +94,8 @@ export class ShownMessages {
   }
 
   /**
-   * Adds an older page of messages before the shown ones. A message of that page may be shown already, because the server sends messages
-   * with an open approval request with the newest page: the shown version stays.
+   * Adds an older page of messages before the shown ones. A message of that page may be shown already, because a reset also includes older
+   * messages that wait for an answer: the shown version stays.
    */
   addOlder(messages: readonly Message[], older: string | null): void {
     const shown = this.#chat.messages;

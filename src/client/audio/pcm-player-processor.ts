@@ -23,7 +23,7 @@ interface Run {
   offset: number;
 }
 
-/** A position: the utterance, and the number of its samples before it. */
+/** A position in the agent's sound: the number of the utterance (`n`), and how many samples of that utterance come before it (`at`). */
 export interface Place {
   n: number;
   at: number;
@@ -172,7 +172,7 @@ export class PlayoutBuffer {
     return taken;
   }
 
-  /** The buffer ran empty. */
+  /** Handles an empty buffer: stops playing and, if more samples of the utterance are expected, counts a gap. */
   #starve(): void {
     this.isPlaying = false;
     this.#gain = 0;

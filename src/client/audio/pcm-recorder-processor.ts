@@ -79,7 +79,7 @@ export class Resampler {
     const sound = new Float32Array(this.#kept.length + samples.length);
     sound.set(this.#kept);
     sound.set(samples, this.#kept.length);
-    // Up to the last sample for which the filter has all its input.
+    // The output ends at the last sample for which the filter has all its input.
     const limit = (sound.length - this.#length + 1) * this.#phases;
     const out = new Float32Array(Math.max(0, Math.ceil((limit - this.#next) / this.#step)));
     for (let i = 0; i < out.length; i++) {

@@ -21,7 +21,7 @@ export interface AudioPlayerOptions {
 export interface Sound {
   /** The number of its utterance. */
   n: number;
-  /** The position of its first sample in the utterance. Without it, it follows the previous piece. */
+  /** The position of the first sample of the piece in the utterance. Without `at`, the piece follows the previous one. */
   at?: number;
   sampleRate: number;
   pcm: Int16Array;
@@ -112,7 +112,7 @@ export class AudioPlayer {
     this.#setGain();
   }
 
-  /** Whether the sound is muted. It plays on, unheard. */
+  /** Whether the sound is muted. A muted player continues to play its sound, but the user does not hear it. */
   get muted(): boolean {
     return this.#isMuted;
   }
@@ -190,7 +190,7 @@ export class AudioPlayer {
 
   #pass(utterance: Utterance, samples: Float32Array<ArrayBuffer>): void {
     const at = utterance.passed;
-    // Before the transfer, which empties the array.
+    // Count the samples before `#order` transfers the array to the worklet, which empties it here.
     utterance.passed += samples.length;
     this.#order({ type: 'push', n: utterance.n, at, samples });
   }
@@ -200,7 +200,7 @@ export class AudioPlayer {
     this.#gain.gain.setTargetAtTime(gain, this.#context.currentTime, SMOOTH_SECONDS);
   }
 
-  /** Before `start()`, sound is dropped; while the worklet loads, it waits. */
+  /** Sends an order to the worklet. Before `start()` orders are dropped; while the worklet loads, they wait. */
   #order(order: PlayerOrder): void {
     if (this.#node) this.#node.port.postMessage(order, order.type === 'push' ? [order.samples.buffer] : []);
     else if (this.#ready) this.#waiting.push(order);

@@ -105,7 +105,7 @@ export class AudioRecorder {
         ...constraints,
       },
     });
-    // At the rate of the device: Firefox connects no microphone to a context with another rate.
+    // The context uses the sample rate of the device: Firefox does not connect a microphone to a context with another rate.
     const context = new AudioContext();
     try {
       await context.audioWorklet

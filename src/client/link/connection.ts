@@ -30,7 +30,7 @@ export interface ConnectionOptions {
   heartbeatMs?: number | undefined;
 }
 
-/** Longer than a node waits for the lease of another node to end. */
+/** The timeout of a handshake. It is longer than the time for which a node waits until the lease of a dead node ends. */
 const HANDSHAKE_MS = 10_000;
 /** How long a page that becomes visible again waits for a sign of life. */
 const RETURN_MS = 5_000;
@@ -99,7 +99,7 @@ export class Connection {
     return this.#sessionId;
   }
 
-  /** What the server sent first on the newest link. */
+  /** The session info, which is the server's first chunk on a link; that of the newest link. */
   get info(): SessionInfo | undefined {
     return this.#info;
   }
@@ -157,7 +157,7 @@ export class Connection {
     this.#outbox.add(request, isLive);
     try {
       if (isLive) this.#write(frame);
-      // Data that is no JSON throws now, not when the link opens.
+      // Data that cannot be written as JSON throws here, and not later when a link opens.
       else JSON.stringify(frame.data);
     } catch (error) {
       this.#outbox.remove(requestId);
@@ -241,7 +241,7 @@ export class Connection {
       }
     }
     this.#listeners.notify({ type: 'frame-end' });
-    // The server closes such a link itself; to wait for that would lose time.
+    // A server that moves the session to another node closes this link soon. Open the next link now instead of waiting for that.
     if (isMoving) this.#abandon();
   }
 

@@ -3,7 +3,7 @@ import { ChunkDecoder, type ReceivedChunk } from './link.ts';
 
 /**
  * Reads the chunks of a response until the response ends or `receive` returns false. `isCaughtUp`: the server has sent
- * every chunk that it has so far. It shows that with a keep-alive comment. A response that breaks off ends without an error.
+ * every chunk that it has so far, and marks this point with a keep-alive comment. A response that breaks off ends without an error.
  */
 export async function readChunks(
   response: Response,

@@ -1,8 +1,8 @@
 import type { Timers } from '../platform.ts';
 
-/** Between two pings while no answer is expected. A phone's radio sleeps in between. */
+/** Milliseconds between two pings while the page expects no answer of the agent. It is long, so that a phone's radio can sleep. */
 const IDLE_MS = 15_000;
-/** Between two pings while an answer is expected: a dead server is detected before the lease of its node ends. */
+/** Milliseconds between two pings while the page expects an answer: the client detects a dead server before the lease of its node ends. */
 const BUSY_MS = 2_000;
 /** How many bytes a slow network uploads in `BUSY_MS`. A larger frame delays the answer to the next ping. */
 const BYTES_PER_BEAT = 200_000;
@@ -15,7 +15,7 @@ interface HeartbeatContext {
   ping: () => void;
   /** The server answered neither of two pings. */
   onDeath: () => void;
-  /** Closes a connection that the page does not need now. Returns whether it did. */
+  /** Closes the connection if the page does not need it now. Returns whether it was closed. */
   pause: () => boolean;
 }
 

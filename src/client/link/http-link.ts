@@ -146,7 +146,7 @@ class HttpLink implements Link {
     return text.length;
   }
 
-  /** The response to a post starts with the private replies to it. All else in it also arrives in the stream. */
+  /** Reads the private replies at the start of the response to a post. All later chunks of the response also arrive in the stream. */
   async #readReply(response: Response): Promise<void> {
     let isAnswered = false;
     await readChunks(response, (chunks) =>
@@ -157,7 +157,7 @@ class HttpLink implements Link {
         return isReply;
       }),
     );
-    // The session info of the next link tells whether the server accepted the request.
+    // The response broke off before any reply. Open another link: its session info lists the requests that the server accepted.
     if (!isAnswered) this.#end(LOST);
   }
 

@@ -67,7 +67,7 @@ export interface Link {
 export interface LinkKind {
   /**
    * Whether the server counts the link as a connection, which may be the active one: the active connection runs the browser tools.
-   * Without that, a page runs the browser tools of the messages that it asked for.
+   * When false, each page runs the browser tools of the messages that it asked for.
    */
   readonly canBeActive: boolean;
   /** Whether the answers to the calls of a message are sent in one request when its turn has ended, instead of one by one at once. */

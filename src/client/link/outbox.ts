@@ -7,7 +7,7 @@ export interface OutgoingRequest {
   /** The id of the request, which its frame carries in `requestId`. */
   requestId: string;
   frame: OutgoingFrame;
-  /** Whether the user typed it. The number of these is limited; the number of answers is limited by that of the calls. */
+  /** Whether the request is a message that the user typed. Only typed messages can be too many: there are no more answers than calls. */
   isTyped?: true;
 }
 

@@ -24,7 +24,7 @@ export class StreamPosition {
   #replayedTo = 0;
   /** The position of the last chunk. The end of a turn counts as one. */
   #seq = 0;
-  /** Where to continue once the reset has arrived. */
+  /** The chunk id after which the next link continues, once the reset has arrived. */
   #afterReset: string | null = null;
 
   /** The id of the last chunk; a new link continues after it. */
@@ -56,9 +56,11 @@ export class StreamPosition {
   }
 
   #startWith(session: SessionInfo, id: string | undefined): ConnectionEvent {
-    // Chunks after a known one are new to this page, whenever the server sent them.
+    // If the server resumes after a chunk that this page has, all chunks that follow are new to the page, even those that the server sent
+    // before this connection started.
     this.#replayedTo = session.resumed ? 0 : (parseChunkId(session.newest)?.seq ?? 0);
-    // A server that cannot continue sends a reset: a link that breaks before the reset still needs it.
+    // A server that cannot continue sends a reset. If this link breaks before the reset, the next link must get it too, so `#last` changes
+    // only when the reset has arrived.
     if (!session.resumed && this.#last !== null) this.#afterReset = id ?? null;
     else if (id) this.#last = id;
     return { type: 'session', session };

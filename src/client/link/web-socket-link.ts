@@ -101,7 +101,7 @@ class WebSocketLink implements Link {
   /** A key function that throws ends the attempts, except with a `TypeError`, which is how `fetch` reports a missing network. */
   async #openWith(key: () => string | Promise<string>, target: LinkTarget): Promise<void> {
     try {
-      // Not before the caller of `open()` has the link.
+      // Call `key` in a later microtask: a link must report nothing before `open()` has returned it to the connection.
       const newest = await Promise.resolve().then(key);
       if (!this.#isClosed) this.#open(newest, target);
     } catch (error) {

@@ -40,7 +40,7 @@ type State =
   | { is: 'buffered'; buffer: ChunkBuffer; isNew: boolean; isReported: boolean; isOver: boolean }
   /** A response gets the chunks as they arrive. */
   | { is: 'read'; reader: MessageReader }
-  /** It has no reader, and more chunks follow, by themselves or after an answer. */
+  /** The message has no reader, and more chunks follow, by themselves or after an answer. */
   | { is: 'paused' }
   /** The AI SDK stopped reading at an error chunk. Chunks after it are dropped. */
   | { is: 'failed' }
@@ -158,7 +158,7 @@ export class StreamedMessage {
   /** Its turn ended. */
   endTurn(): void {
     const state = this.#state;
-    // An answer and the end of the turn may cross on the wire: then more follows.
+    // The page may have sent an answer that the server had not received when it ended the turn: then more chunks follow.
     this.#isDone = state.is !== 'failed' && this.#hasAnsweredCall;
     if (this.#isDone) return;
     if (state.is === 'buffered') state.isOver = true;

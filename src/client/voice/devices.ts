@@ -6,7 +6,7 @@ import type { VoiceOptions } from './voice-state.ts';
 /** The loudness of a voice that fills a level meter, of 32,767. */
 const LOUD = 8000;
 
-/** What the devices report to. */
+/** The options of the devices, and the callbacks to which they report. */
 export interface DevicesContext {
   options: VoiceOptions;
   /** Gets the sound of the microphone. */

@@ -55,7 +55,7 @@ export class SpeechSender {
     const connection = this.#connection;
     if (connection?.state.status !== 'live') return;
     if (!this.#isAnnounced && (this.#isOpen || this.#held.length > 0)) {
-      // By a button or by a detector: the client finds the ends of the speech.
+      // `client`: the button or the detector of this page finds the end of the speech, not the model.
       const data = { action: 'start', detection: 'client' } as const;
       this.#isAnnounced = connection.send({ type: 'audio_control', data });
     }

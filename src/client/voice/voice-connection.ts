@@ -6,7 +6,7 @@ import type { VoiceTransport } from './voice-state.ts';
 /** How many milliseconds a connection may take to open. */
 const CONNECT_MS = 10_000;
 
-/** What a voice connection reports to. */
+/** The player that a voice connection registers, and the callbacks to which it reports. */
 export interface VoiceConnectionContext {
   /** Registered as the player of the connection. */
   player: SoundPlayer;

@@ -181,15 +181,15 @@ export class Voice {
     const attempt = ++this.#attempt;
     this.#setMicrophone({ status: 'starting', how });
     try {
-      // In the click, since browsers let no page play sound before.
+      // Called before the first `await`, so that it runs within the user's click: browsers allow sound only after a click.
       const isAudible = this.#openAgent();
-      // Awaited below; until then its failure is no unhandled rejection.
+      // The promise is awaited below. If it rejects before that, this handler prevents an unhandled rejection.
       isAudible.catch(() => undefined);
       await this.#connection.connected();
       if (attempt !== this.#attempt) return;
       await Promise.all([this.#devices.record(), isAudible]);
       if (attempt !== this.#attempt) return;
-      // `start()` may have made a tap of the hold meanwhile.
+      // Meanwhile `start()` may have changed the microphone from `hold` to `hands-free`, because the hold was only a tap.
       const now = this.#how ?? how;
       if (now === 'hands-free') this.#user.startDetector();
       document.addEventListener('visibilitychange', this.#settle);
@@ -216,7 +216,7 @@ export class Voice {
     document.removeEventListener('visibilitychange', this.#settle);
     this.#devices.stayAwake(false);
     this.#setMicrophone({ status: 'off', error });
-    // The user pressed again meanwhile.
+    // The user pressed the button again while the microphone was being switched off.
     if (this.#isHeld) await this.#open('hold');
   }
 
@@ -285,7 +285,7 @@ export class Voice {
       this.#user.forget();
       this.#loudness = 0;
       this.#setMicrophone({ status: 'paused', how, why: this.#isMuted ? 'muted' : 'hidden' });
-      // The speech up to here is sent.
+      // This ends the current speech: the sound before the pause is still sent.
       this.#stopTalking();
     } else {
       this.#setMicrophone({ status: this.#user.isTalking ? 'hearing' : 'listening', how });
