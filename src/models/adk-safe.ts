@@ -32,7 +32,7 @@ export interface AdkSafeOptions {
 
 /**
  * A model whose every call returns partial texts and exactly one final response, and which can be used live whether it has a live
- * connection of its own or not. A model says that it has one by its name (Gemini) or by `nativeLive: true`.
+ * connection of its own or not. A model has one if its name is that of a live model of Gemini, or if it declares `nativeLive: true`.
  */
 export class AdkSafeModel extends BaseLlm {
   private readonly resolve: () => BaseLlm;

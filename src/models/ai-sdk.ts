@@ -218,7 +218,7 @@ function toUsage({
   return {
     ...(input === undefined ? {} : { promptTokenCount: input }),
     ...(cacheRead ? { cachedContentTokenCount: cacheRead } : {}),
-    // Google has no field for it. The name is OpenAI's; the count is part of the prompt, as with Google's fields.
+    // Google's usage metadata has no field for tokens written to a cache, so this field has OpenAI's name. `promptTokenCount` includes it.
     ...(cacheWrite ? { cache_write_tokens: cacheWrite } : {}),
     ...(output === undefined ? {} : { candidatesTokenCount: output - (reasoning ?? 0) }),
     ...(reasoning ? { thoughtsTokenCount: reasoning } : {}),

@@ -1,7 +1,7 @@
 import type { BaseLlm } from '@google/adk';
 import { failureOf, ModelFailure } from './provider-error.ts';
 
-/** How long the answer to the question may take. */
+/** How long the model may take to answer the test question. */
 const TIMEOUT_MS = 10_000;
 
 /** What is wrong with a model that its provider refuses, by the code of the failure. */

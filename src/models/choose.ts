@@ -65,7 +65,7 @@ function namesFrom(env: Environment): { names: [turn: string, live?: string]; wh
     const why = 'DUOLOGUE_MODEL names it.';
     const [first = '', second] = named.split(',').map((name) => wholeName(name.trim()));
     if (second) return { names: [first, second], why };
-    // A model that is only live cannot be called turn by turn.
+    // A live model cannot be called turn by turn, so it is paired with the default model for turns.
     const turn = first.startsWith('vertex/') ? `vertex/${GEMINI_TURN}` : GEMINI_TURN;
     const isLive = /^((google|vertex)\/)?gemini-/.test(first) && isLiveModelName(first);
     return { names: isLive ? [turn, first] : [first], why };

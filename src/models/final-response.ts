@@ -24,7 +24,7 @@ export class FinalResponse {
     for (const part of content?.parts ?? []) {
       if (!isEmpty(part)) this.parts.push(part);
     }
-    // ADK makes every finish reason of a response without parts an error.
+    // For a response without parts, ADK makes the finish reason an error code, even `STOP`, which is no error.
     if (rest.errorCode === 'STOP') delete rest.errorCode;
     const fields = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
     Object.assign(this.tail, Object.fromEntries(fields));

@@ -7,7 +7,10 @@ export function callsIn(content: Content | undefined): FunctionCall[] {
   return (content?.parts ?? []).flatMap((part) => part.functionCall ?? []);
 }
 
-/** A partial response without its calls; undefined when nothing is left. ADK would run them, and again from the final response. */
+/**
+ * A partial response without its calls; undefined when nothing is left. ADK would run the calls of a partial response, and run the same
+ * calls again from the final response.
+ */
 export function withoutCalls(response: LlmResponse): LlmResponse | undefined {
   const parts = response.content?.parts ?? [];
   const [only] = parts;
@@ -54,8 +57,8 @@ class UnknownTool extends BaseTool {
 }
 
 /**
- * Adds a stand-in for every tool that does not exist, so that the model reads an error and continues. Without it ADK ends a live
- * run, and loops in the other mode.
+ * Adds a stand-in for every tool that does not exist, so that the model reads an error and continues. Without a stand-in, ADK ends a live
+ * run, and loops in a run that calls the model turn by turn.
  */
 export function admitUnknownTools(toolsDict: LlmRequest['toolsDict'], calls: Iterable<FunctionCall>): void {
   for (const call of calls) {

@@ -40,7 +40,7 @@ export async function* callGemini(
   }
 }
 
-/** Calls Gemini once. Gemini refuses a request before its first chunk. */
+/** Calls Gemini once. Gemini refuses a request before it sends a chunk, so the caller may repeat a refused call. */
 async function* ask(
   model: Gemini,
   request: LlmRequest,

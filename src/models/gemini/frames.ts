@@ -73,7 +73,7 @@ export class FrameEncoder {
     return content([{ role: 'user', ...message }], true);
   }
 
-  /** A response as the family accepts it: with its id, and with when the model speaks about it. */
+  /** A response as the family accepts it: with its id, and with the `scheduling` that says when the model speaks about it. */
   private response(given: FunctionResponse): FunctionResponse {
     const { family, hasIds, nonBlocking } = this.options;
     const { scheduling, id, ...rest } = given;

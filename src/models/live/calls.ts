@@ -27,7 +27,7 @@ export interface Answers {
   notices: { text: string; isSilent: boolean }[];
 }
 
-/** A server that leaves more calls open, or repeats one call more often, is broken. */
+/** The largest number of open calls, and of repetitions of one call. A server that exceeds it counts as broken. */
 const MAX_OPEN = 128;
 /** How many cancelled ids and finished calls are remembered, the newest ones. */
 const MAX_CANCELLED = 1000;

@@ -12,8 +12,8 @@ import type { FailureCode, ModelFailure } from '../provider-error.ts';
 
 /**
  * A live API of one provider, for one connection. It maps messages of the server to `LiveMessage` and `LiveInput` to frames, and
- * brings its facts as data. Connecting again, resuming, pending input, muting and silence are not its business: they are the
- * same for every provider (`connection.ts`).
+ * states its traits and close reasons as data. It does not handle reconnects, resumption, pending input, muting and silence, which are
+ * the same for every provider (`connection.ts`).
  */
 export interface LiveProvider {
   readonly traits: LiveTraits;

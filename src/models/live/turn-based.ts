@@ -18,7 +18,7 @@ interface Generation {
   parts: Part[];
 }
 
-/** ADK's own limit. */
+/** The limit that ADK itself has for the model calls of one run. */
 const MAX_CALLS = 500;
 
 /** Options of a live connection to a model without live API. */
@@ -54,7 +54,8 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.retryPolicy = options.retryPolicy;
     this.fastPath = options.fastPath;
     this.maxCalls = options.maxCalls ?? MAX_CALLS;
-    // With a handle ADK sends no history, because the server has it. Here there is no server.
+    // For a session with a handle ADK does not call `sendHistory`, because a live server would still have the history. This model has no
+    // live server, so take the history from the request.
     if (request.liveConnectConfig.sessionResumption?.handle) this.conversation.addHistory(request.contents);
   }
 
