@@ -42,7 +42,7 @@ export class TokenBucket {
     this.at = now;
   }
 
-  /** Takes tokens: 0 when there were enough, else the milliseconds until there are, and none is taken. */
+  /** Takes `count` tokens and returns 0. When there are too few, takes none and returns the milliseconds until there are enough. */
   take(count: number, now: number): number {
     this.tokens = Math.min(this.burst, this.tokens + (now - this.at) * this.perMs);
     this.at = now;
@@ -55,7 +55,7 @@ export class TokenBucket {
     this.tokens += count;
   }
 
-  /** Sets the number of tokens, which another bucket counts for this one. */
+  /** Sets the number of tokens to that of the bucket that all nodes share. */
   set(tokens: number, now: number): void {
     this.tokens = tokens;
     this.at = now;
@@ -87,7 +87,7 @@ export class RateLimiter {
     this.shared = shared;
   }
 
-  /** Takes tokens of a user: 0 when there were enough, else the milliseconds until there are. */
+  /** Takes tokens of a user and returns 0. When there are too few, returns the milliseconds until there are enough. */
   take(user: string, count = 1): number {
     const now = this.clock.elapsed();
     let own = this.users.get(user);

@@ -143,7 +143,7 @@ export class Listeners {
 
   /** Plays the sound of a message on the active connection. */
   play({ messageId, sampleRate, data }: { messageId: string; sampleRate: number; data: string }): void {
-    // Kept in any case: the active client may be away for a moment.
+    // The sound is kept even while no connection is active: the active client may reconnect in a moment and continue with it.
     const sound = this.utterances.add(messageId, sampleRate, data);
     this.active.holder?.play(sound);
   }

@@ -217,7 +217,7 @@ export class PrivateReplies implements Requester {
     this.chunks.push({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
-  /** Removes and returns the replies. Called for every token, so it mostly creates nothing. */
+  /** Removes and returns the replies. It is called for every token, so it creates no new array when there are none. */
   take(): readonly Chunk[] {
     return this.chunks.length === 0 ? NO_CHUNKS : this.chunks.splice(0);
   }

@@ -22,7 +22,7 @@ export interface Reply {
   body: string | Uint8Array | ResponseReader | Readable | null;
 }
 
-/** Is set on every reply: a browser uses `content-type` as given, and does not guess the type. */
+/** A header of every reply: the browser uses `content-type` as given, and does not guess the type. */
 export const NO_SNIFFING = { 'x-content-type-options': 'nosniff' } as const;
 
 /** A reply in JSON. */

@@ -78,7 +78,7 @@ export class CallOutput implements CallOutlet {
     send(output);
   }
 
-  /** One line for each call: a tool may report the same bad value a thousand times. */
+  /** Logs at most one warning for each call: a tool may report the same bad value a thousand times. */
   private warn(why: string): void {
     if (this.hasWarned) return;
     this.hasWarned = true;

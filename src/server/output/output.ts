@@ -33,7 +33,7 @@ export interface OutputContext {
  * while they are written. Chunks belong to the message of the last `start`.
  */
 export class Output {
-  /** Every chunk, sent or not. */
+  /** Every chunk of the session, including chunks that clients may not get yet. */
   readonly log: ChunkLog;
   /** The part of the log that clients may get. */
   readonly shown: ShownLog;
@@ -297,7 +297,7 @@ const MAX_LAG = 4096;
 
 /**
  * The readers of SSE responses. The agent waits for at most one of them: the reader of the active connection, which posted the message being answered, or
- * resumed its response from where it was. All others hold nothing up.
+ * resumed its response from where it was. The agent never waits for the other readers.
  */
 export class Readers {
   private readonly all = new Set<Reader>();

@@ -48,7 +48,7 @@ export class Departure {
     this.leave = leave;
   }
 
-  /** A chunk arrived. Called for every token, so it looks nothing up while text gathers. */
+  /** A chunk arrived. It is called for every token, so it returns at once while text gathers, without reading the clock. */
   arrived(type: string | undefined): void {
     const isDelta = type === 'text-delta' || type === 'reasoning-delta';
     if (isDelta && this.isPlanned) return;
@@ -72,7 +72,7 @@ export class Departure {
   }
 }
 
-/** Beats for all idle connections with one timer, which stops when there is none. */
+/** The heartbeat of all idle connections. They share one timer, which stops when no connection is left. */
 export class Heartbeat {
   private readonly clock: Clock;
   private readonly ms: number;
@@ -106,13 +106,13 @@ const SHARE = 0.005;
 /** How long text may be in memory only: at least this long, because no user reads faster, and at most `MAX_MS`. */
 const MIN_MS = 100;
 const MAX_MS = 1000;
-/** The same for text in a log that outlives the process: a draft then matters only when process and log are both lost. */
+/** How long text may be without a draft when it is in a log that outlives the process: the draft is needed only if process and log are both lost. */
 const KEPT_MS = 12_000;
 
 /** Decides how soon a draft may be written, so that the drafts of all sessions together take a small share of the time. */
 export class DraftPace {
   private readonly clock: Clock;
-  /** The cost of a draft: that of the last one. Before the first, a guess. */
+  /** How long the last draft took to write, as the expected cost of the next one; a guess before the first. */
   private costMs = 0.5;
   /** The planned drafts use the whole share until this time. */
   private bookedUntil = 0;
@@ -218,7 +218,7 @@ export class Drafts {
   put(message: Message, parts: number): void {
     if (message !== this.context.message()) return;
     this.stored = parts;
-    // A draft that was planned before can wait now.
+    // The message was just stored, so a draft that was planned before that can wait.
     if (!this.cancel || !this.context.isKept() || !this.isTextOnly()) return;
     this.drop();
     this.cancel = this.soon();
@@ -253,7 +253,7 @@ export class Drafts {
 
   private soon(): () => void {
     const { clock, pace, isKept } = this.context;
-    // The first draft cannot wait: it gives the message its place among the others.
+    // The first draft of a message cannot wait: it determines the position of the message among the stored messages.
     this.hasTime = this.stored > 0 && isKept() && this.isTextOnly();
     const wait = pace.book({ isFirst: this.isFirst, isKept: this.hasTime });
     return clock.after(wait, () => this.write());
@@ -275,10 +275,10 @@ export class Drafts {
     const message = this.context.message();
     this.isFirst = false;
     this.hasTime = false;
-    // A store that is slower than its drafts gets one at a time.
+    // Only one draft is written at a time. If the store has not finished the last one, plan another attempt.
     this.cancel = this.writing ? this.soon() : null;
     if (this.writing || !message || message.parts.length === 0) return;
-    // A draft that fails is not repeated: the end of the message stores it.
+    // A draft that fails is not repeated: the whole message is stored when it ends.
     const { length } = message.parts;
     const put = async () => {
       await store.putMessage(key, this.withSound(message));

@@ -53,10 +53,10 @@ export class Utterances {
       this.samples = 0;
       this.flush();
     }
-    // Decoded straight into its frame, so that it is never copied.
+    // The sound is decoded straight into its binary frame, so that it is never copied.
     const bytes = Buffer.allocUnsafe(BINARY_HEADER + Math.max(0, base64Bytes(data)));
     const length = bytes.write(data, BINARY_HEADER, 'base64');
-    // Fewer bytes, when the data is not valid base64.
+    // Data that is not valid base64 gives fewer bytes than expected, so the frame is cut to them.
     const whole = BINARY_HEADER + length;
     const frame = whole === bytes.byteLength ? bytes : bytes.subarray(0, whole);
     const { n } = this;
@@ -76,7 +76,7 @@ export class Utterances {
       this.keptBytes -= soundBytes(first);
       this.oldest += 1;
     }
-    // Not for each piece: moving all others each time would cost more than the sound.
+    // Shorten the array only when more than half of it was discarded: moving all pieces for every new one would cost more than the sound.
     if (this.oldest * 2 <= kept.length) return;
     this.kept = kept.slice(this.oldest);
     this.oldest = 0;

@@ -107,7 +107,7 @@ export class SessionRegistry {
     const conversations = loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     const drained = (drain: (one: Conversation) => Promise<void>) =>
       settlesWithin(Promise.allSettled(conversations.map(drain)), DRAIN_MS, this.engine.clock);
-    // Turns that end soon may end.
+    // First wait for turns that end by themselves within `DRAIN_MS`.
     await drained((conversation) => conversation.settled());
     // The others are interrupted, and their clients are informed. A tool or a model that ignores its signal is not waited for.
     await drained((conversation) => conversation.close());

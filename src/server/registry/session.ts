@@ -19,8 +19,8 @@ import type { Sound } from '../output/utterances.ts';
 import type { AcceptedRequest, PageRequest, SessionKey } from '../store/store.ts';
 
 /**
- * One session, for HTTP routes and sockets. They pass plain values and get promises; only the feed of chunks (`Feed`) and the listeners (`Listener`) are
- * objects that live on.
+ * One session, for HTTP routes and sockets. Its methods take plain values and return promises; only the feed of chunks (`Feed`) and the listeners
+ * (`Listener`) are objects that outlive a call.
  */
 export interface Session {
   readonly key: SessionKey;
@@ -45,7 +45,7 @@ export interface Session {
   media(blob: Blob, from: Listener): void;
   /** The user turns the microphone on or off; `detection` says whether client or server detects the end of speech. */
   microphone(action: 'start' | 'stop', detection: Detection, from: Listener): void;
-  /** Stops the agent; false when it does nothing. `heard`: the message that is meant, and how much of its sound was played. */
+  /** Stops the agent; resolves with false when the agent is idle. `heard`: the message to stop, and how much of its sound was played. */
   stop(asked?: Partial<RequestContext> & { heard?: Heard }): Promise<boolean>;
 
   /** Accepts a posted message. Resolves with its response when its turn starts. */

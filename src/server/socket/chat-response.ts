@@ -108,7 +108,7 @@ export class ChatResponse {
   }
 
   private write(data: string): void {
-    // Most chunks are text: they are passed on as they are.
+    // Most chunks are text deltas: they are passed on without parsing their JSON.
     if (!data.startsWith('{"type":"text-delta"') && !this.isForClient(JSON.parse(data) as Chunk)) return;
     this.context.send(`${this.prefix}${this.sequence++},"chunk":${data}}`);
   }

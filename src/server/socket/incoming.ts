@@ -156,7 +156,7 @@ function wholeFrame(data: Uint8Array, isBinary: boolean): WholeFrame {
   return isBinary ? { kind: 'binary', bytes: data } : { kind: 'text', text: UTF8.decode(data) };
 }
 
-/** Fewer bytes are not counted: headers of frames, and the beginnings of small ones. */
+/** An unfinished frame with fewer bytes than this counts as 0 bytes: it is a header, or the beginning of a small frame. */
 const WORTH_COUNTING = 4096;
 
 /** Counts the bytes of an unfinished frame. The caller reports every piece, after the frames that ended in it. */

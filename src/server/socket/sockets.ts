@@ -127,7 +127,7 @@ export class Sockets {
     const countOut = this.counts.countIn(user);
     try {
       if (this.isChat(request)) {
-        // Its frames name their chats, so each is passed on to the owner of its chat; the socket stays here.
+        // A socket of the AI SDK's transport stays at this node. Each of its frames names a chat, and goes on to the node that owns that chat.
         await this.counts.checkEverywhere(user);
         return { accept: (socket) => this.acceptChat(socket, request, identity, countOut), drop: countOut };
       }

@@ -48,8 +48,8 @@ export async function openSqliteStore(
 }
 
 /**
- * Takes the lock of a database file; the returned function releases it. The lock is an exclusive transaction that never ends, on a file beside it. The system
- * ends it with the process, however that dies, so no lock is ever stale. A second file names the holder, for error messages alone.
+ * Takes the lock of a database file; the returned function releases it. The lock is an exclusive transaction on the file `<file>.lock`, which stays open until
+ * the release. The operating system ends it when the process dies, so no lock is ever stale. `<file>.holder` names the process, for error messages alone.
  */
 async function takeLock(file: string): Promise<() => void> {
   const lock = await openDatabase(`${file}.lock`);

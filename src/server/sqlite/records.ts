@@ -260,7 +260,7 @@ export function requestTable(db: Database) {
   };
 }
 
-/** Audit lines that one transaction empties: more would block the event loop. */
+/** How many audit lines one transaction empties. More lines at once would block the event loop. */
 const PIECE = 2000;
 
 /** The table of the audit log. Its lines name their session by its key, since they outlive the session. */

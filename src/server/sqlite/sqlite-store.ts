@@ -403,7 +403,7 @@ export class Transactions {
     });
   }
 
-  /** False when it was closed before. */
+  /** Closes the database; returns false when it was closed before. */
   close(): boolean {
     if (this.#closed) return false;
     this.#closed = true;

@@ -1,7 +1,7 @@
 import type { Event } from '@google/adk';
 import type { Message, Question } from '../../protocol/index.ts';
 
-/** A session belongs to one user of one app; for all others it does not exist. */
+/** The key of a session. A session belongs to one user of one app; for all other users it does not exist. */
 export interface SessionKey {
   app: string;
   user: string;
@@ -107,8 +107,8 @@ export interface StoredSession extends SessionSummary {
 
 /**
  * The status of a recorded call. `requested` waits for the user; `approved` may be consumed once; `ready` needs no approval and waits for the tool lock of
- * the server; `running` was consumed (or was ready) and its tool runs, on the server or in the browser; `settled` has its answer in the history. `denied` and
- * `expired` are decided but not yet in the history.
+ * the server; `running` was consumed (or was ready) and its tool runs, on the server or in the browser; `parked` has started a long-running tool, whose output
+ * comes from outside; `settled` has its answer in the history. `denied` and `expired` are decided but not yet in the history.
  */
 export type CallStatus =
   | 'requested'
@@ -312,14 +312,14 @@ export interface Store {
   findCall(key: SessionKey, id: { approvalId: string } | { id: string }): Promise<CallRecord | null>;
   /** The calls with this id in all sessions of an app, at most two of them: an id that a model made may not be unique. Needs an index. */
   findCalls(app: string, id: { approvalId: string } | { id: string }): Promise<FoundCall[]>;
-  /** Moves a call if it still has the status `from`, and writes the line in the same transaction. Null when it has another. */
+  /** Moves a call if it still has the status `from`, and writes the audit line in the same transaction. Null when the call has another status. */
   moveCall(
     key: OwnedKey,
     move: CallMove,
     line: AuditEntry | null,
     accepted?: AcceptedRequest,
   ): Promise<CallRecord | null>;
-  /** Decides a call that is `requested`, and writes the line in the same transaction. Null when it has another status: the first decision counts. */
+  /** Decides a call that is `requested`, and writes the audit line in the same transaction. Null when the call has another status: the first decision counts. */
   decideCall(
     key: SessionKey,
     decision: Decision,
