@@ -1,7 +1,7 @@
 import type { DuologueOptions, Store } from '../../../src/server/index.ts';
 import { MODES, type Mode, type Talk, talk } from './talk.ts';
 
-/** A database for the conversations of one row. */
+/** A database for the sessions of one row. */
 export interface RowDatabase {
   /** Opens its store, as the process of a server does. */
   open(): Promise<Store>;
@@ -9,7 +9,7 @@ export interface RowDatabase {
   kill(): Promise<void>;
 }
 
-/** Where a row of the matrix is tried: a mode, and a database. */
+/** The setup in which a row of the matrix is tested: a mode and a database. */
 export class Place {
   readonly mode: Mode;
   readonly #database: RowDatabase;
@@ -34,7 +34,7 @@ export class Place {
   }
 }
 
-/** A row of the matrix: a feature of ADK, what the table says of it in each mode, and the conversation that proves it. */
+/** A row of the matrix: a feature of ADK, the text of the table for each mode, and the conversation that proves it. */
 export interface Row extends Record<Mode, string> {
   feature: string;
   run(place: Place): Promise<void>;
@@ -45,7 +45,7 @@ export function works(feature: string, run: Row['run'], bidi = 'yes'): Row {
   return { feature, SSE: 'yes', BIDI: bidi, run };
 }
 
-/** A row that is refused, in the same words in both modes. */
+/** A feature that the server rejects, with the same error text in both modes. */
 export function refused(feature: string, words: string, run: Row['run']): Row {
   return { feature, SSE: words, BIDI: words, run };
 }

@@ -9,12 +9,12 @@ import type { TestSocket } from '../../support/socket.ts';
 export const MODES = ['SSE', 'BIDI'] as const;
 export type Mode = (typeof MODES)[number];
 
-/** A conversation in one of the modes. Every method returns the chunks that came since the one before. */
+/** A conversation in one of the modes. Every method returns the chunks received since the previous call. */
 export interface Talk {
   say(text: string): Promise<Chunk[]>;
   decide(request: Request, approved: boolean, extra?: Record<string, unknown>): Promise<Chunk[]>;
   output(call: Call, output: unknown): Promise<Chunk[]>;
-  /** Resolves when everything that was sent so far is stored as well. */
+  /** Resolves when the server has stored everything that it has sent. */
   stored(): Promise<void>;
   /** The user declines a question. */
   decline(call: Call, reason: string): Promise<Chunk[]>;
@@ -119,7 +119,7 @@ async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
   };
 }
 
-/** The server reads a session after the writes that it decided on before. */
+/** A read of the session waits for all earlier writes, so its reply proves that they are stored. */
 async function readSession(get: (path: string) => Promise<Response>): Promise<void> {
   await (await get('/sessions/chat-1')).text();
 }
@@ -134,7 +134,7 @@ function isTransient(chunk: Chunk): boolean {
   return 'transient' in chunk && chunk.transient === true;
 }
 
-/** Whether the turn ended, or calls wait for the user or the browser, among what was received from a place on. */
+/** Whether the turn ended, or calls wait for the user or the browser, among the chunks from an index on. */
 function isAtRest({ received }: TestSocket, from: number): boolean {
   const since = received.slice(from);
   if (since.some(({ kind }) => kind === 'done')) return true;

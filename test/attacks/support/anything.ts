@@ -15,7 +15,7 @@ const settle = async (rounds: number) => {
   for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** What may happen, in any order and at any moment. */
+/** The actions that may happen, in any order and at any moment. */
 type Step =
   | {
       kind:
@@ -52,7 +52,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** A model that does anything: it speaks, calls one tool or several, or fails, as its dice say. */
+/** A model with random behaviour: it streams text, calls one or several tools, or fails. */
 function anything(dice: number[]): ScriptedFunction {
   let throws = 0;
   return async function* (request, _stream, signal) {
@@ -85,7 +85,7 @@ function anything(dice: number[]): ScriptedFunction {
 
 const open: { server: LiveHarness; clock: ManualClock }[] = [];
 
-/** Closes what the last run left; time passes meanwhile. */
+/** Closes the servers and sockets of the last run while the fake clock advances. */
 async function closeAll(): Promise<void> {
   for (const { server, clock } of open.splice(0)) {
     let isClosed = false;
@@ -100,7 +100,7 @@ async function closeAll(): Promise<void> {
   }
 }
 
-/** Plays so many conversations in which anything happens in any order, over BIDI and posts, and checks each. */
+/** Runs `numRuns` random conversations over BIDI and posts, and checks each. */
 export async function playAnything(numRuns: number, seed: number): Promise<void> {
   await fc
     .assert(
@@ -203,7 +203,7 @@ export async function playAnything(numRuns: number, seed: number): Promise<void>
                 await settle(one.rounds);
             }
           }
-          // At the end everything that waits is ended, and one more message is answered.
+          // At the end, every pending call times out, and the server must answer one more message.
           for (let i = 0; i < 4; i++) {
             await settled();
             clock.advance(65_000);
@@ -213,7 +213,7 @@ export async function playAnything(numRuns: number, seed: number): Promise<void>
             await roundTrip();
             clock.advance(20);
           }
-          // On a busy machine frames are late, and what they end needs time to pass after that.
+          // On a busy machine frames arrive late, and their timers need more fake time after that.
           let arePosted = false;
           void Promise.all(posts).then(() => {
             arePosted = true;
@@ -247,7 +247,7 @@ export async function playAnything(numRuns: number, seed: number): Promise<void>
             clock.advance(20);
           }
           take(socket);
-          // Posted turns have no steps around their requests; all else is alike in both grammars.
+          // Posted turns have no steps around their requests; everything else is the same in both grammars.
           const grammar = new Grammar('bidi');
           const wrong = seen
             .flatMap((chunk) => grammar.push(chunk))
@@ -277,7 +277,7 @@ export async function playAnything(numRuns: number, seed: number): Promise<void>
             if (role !== 'assistant') continue;
             expect(brief(folds.get(id)?.message.parts ?? []), id).toEqual(brief(parts));
           }
-          // No payment without a decision that said yes.
+          // Every payment has one consumed approval.
           const lines = await auditLines(store, key);
           const consumed = lines.filter(
             ({ kind, toolName }) => kind === 'consumed' && toolName === 'process_payment',
@@ -290,7 +290,7 @@ export async function playAnything(numRuns: number, seed: number): Promise<void>
     .finally(closeAll);
 }
 
-/** Parts without decisions, which the wire does not carry back. */
+/** Parts without approvals, because chunks do not repeat a decision to the client. */
 function brief(parts: readonly object[]): unknown {
   return JSON.parse(
     JSON.stringify(parts, (name, value: unknown) => (name === 'approval' ? undefined : value)),

@@ -7,10 +7,10 @@ import { openPostgresStore } from '../../../src/server/postgres/index.ts';
 import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
 import { text } from '../../support/scripted-model.ts';
 
-// What it writes is read by tests.
+// Tests parse the output of this process.
 setLogLevel(LogLevel.ERROR);
 
-/** A server that says one word to every message, and keeps everything in a folder, or in a schema of PostgreSQL. */
+/** A server that answers every message with one word, with its store in a folder or in a PostgreSQL schema. */
 const [place = '', schema] = process.argv.slice(2);
 
 class BriefModel extends BaseLlm {
@@ -36,7 +36,7 @@ const { url } = await serve(duologue, {
   quiet: true,
 });
 
-/** Tells, when it is asked, the largest heap, the CPU time, and the longest delay of the event loop since it was asked before. */
+/** Reports on request the largest heap, the CPU time and the longest event loop delay since the previous report. */
 const delay = monitorEventLoopDelay({ resolution: 5 });
 delay.enable();
 let heap = 0;
@@ -47,7 +47,7 @@ setInterval(() => {
 process.on('message', () => {
   const { user, system } = process.cpuUsage(cpu);
   const cpuMs = Math.round((user + system) / 1000);
-  // The timer of the monitor tells of a delay only after it.
+  // The monitor records a delay only when its timer runs after it.
   setTimeout(() => {
     const heapMb = Math.round(Math.max(heap, process.memoryUsage().heapUsed) / 1024 / 1024);
     process.send?.({ heapMb, cpuMs, heldMs: Math.round(delay.max / 1e6) });

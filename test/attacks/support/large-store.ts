@@ -32,7 +32,7 @@ export async function fillLargeStore(folder: string, user: string): Promise<unde
   const others = columns('sessions', ['n', 'id']).join(', ');
   db.exec(`insert into sessions (id, ${others}) ${counted(SESSIONS)}
     select 'other-' || i, ${others} from sessions, counted where id = 'small'`);
-  // A session in which nothing was said is not listed.
+  // The server does not list a session without messages.
   const said = columns('messages', ['session']).map((name) => `messages.${name}`);
   db.exec(`insert into messages (session, ${columns('messages', ['session']).join(', ')})
     select sessions.n, ${said.join(', ')} from sessions, messages

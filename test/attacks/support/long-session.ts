@@ -11,11 +11,11 @@ import { TestSocket } from '../../support/socket.ts';
 const script = fileURLToPath(new URL('brief-server.ts', import.meta.url));
 const MB = 1024 * 1024;
 
-/** Pictures as large as a message may bring; `n` makes each another one. */
+/** Pictures of the largest size that a message may have; `n` makes each one different. */
 const picture = (n: number) =>
   Buffer.concat([png, Buffer.alloc(3.9 * MB - png.byteLength, n + 1)]).toString('base64');
 
-/** Sessions with 300 MB each: of pictures inside of events, as earlier builds wrote them, and of text. */
+/** Sessions with 300 MB each: one of pictures inside events, as earlier versions stored them, and one of text. */
 export async function seed(store: Store): Promise<void> {
   const old = await begin(store, 'old-pictures');
   for (let n = 0; n < 15; n++) {
@@ -58,7 +58,7 @@ async function start(...place: string[]): Promise<{ url: string; child: ChildPro
   return { url: String(line).trim(), child };
 }
 
-/** Uses every route of a server whose sessions have 300 MB, before and after a restart; it lives on. */
+/** Calls every route of a server whose sessions have 300 MB, before and after a restart; the server must not run out of memory. */
 export async function useLongSessions(...place: string[]): Promise<void> {
   let server = await start(...place);
   const stop = async () => {
@@ -68,7 +68,7 @@ export async function useLongSessions(...place: string[]): Promise<void> {
     await exited;
   };
   onTestFinished(stop);
-  // Pictures as they come today: 40 messages, 312 MB.
+  // Pictures as the current version stores them: 40 messages, 312 MB.
   for (let n = 0; n < 40; n++) {
     const files = [picture(2 * n), picture(2 * n + 1)].map((data) => ({
       type: 'file',

@@ -12,7 +12,7 @@ const script = fileURLToPath(new URL('brief-server.ts', import.meta.url));
 export interface SmallServer {
   url: string;
   isAlive(): boolean;
-  /** The largest heap, the CPU time, and the longest delay of the event loop since this was asked before. */
+  /** The largest heap, the CPU time, and the longest delay of the event loop since the previous call. */
   measure(): Promise<{ heapMb: number; cpuMs: number; heldMs: number }>;
 }
 

@@ -9,12 +9,12 @@ import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import { PATIENCE_MS } from './launch.ts';
 import { DemoServer } from './server.ts';
 
-/** What a test file works with: the browser of all, one server, and a fresh context for every test. */
+/** The fixtures of a test file: the shared browser, one server, and a fresh browser context for every test. */
 export interface Stage {
   readonly server: DemoServer;
-  /** A page of its own person: nothing is remembered from other tests. */
+  /** A page in a fresh context, without storage from other tests. */
   open(options?: OpenOptions): Promise<Page>;
-  /** Something to take down after the test. */
+  /** Registers a cleanup that runs after the test. */
   after(takeDown: () => Promise<unknown> | unknown): void;
 }
 
@@ -26,7 +26,7 @@ export interface OpenOptions extends BrowserContextOptions {
   prepare?: (context: BrowserContext) => Promise<unknown>;
 }
 
-/** Sets a test file up. Its server is its own: a server takes only so much from one person in a minute. */
+/** Sets up a test file. It has its own server, because a server limits the requests of one user per minute. */
 export function stage(env: Record<string, string> = {}): Stage {
   const server = new DemoServer({ DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000', ...env });
   const takeDowns: (() => Promise<unknown> | unknown)[] = [];
@@ -64,7 +64,7 @@ export function stage(env: Record<string, string> = {}): Stage {
       takeDowns.push(() => context.close());
       context.setDefaultTimeout(PATIENCE_MS);
       await context.addInitScript((wanted) => {
-        // The page that stands for one that was not shown has no storage.
+        // The browser's error page, shown when a page could not be loaded, has no storage.
         if (self.origin === 'null') return;
         if (localStorage.getItem('duologue.mode') === null) localStorage.setItem('duologue.mode', wanted);
       }, mode);

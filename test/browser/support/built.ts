@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 /** The repository's root folder. */
 export const root = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
-/** The demo as it was built: the one of this checkout, or a copy that nobody builds anew meanwhile. */
+/** The folder of the built demo: that of this checkout, or a copy that no other process rebuilds during the tests. */
 export const demo = process.env.DUOLOGUE_TEST_DEMO ?? resolve(root, 'demo');
 
-/** Builds what `npm start` builds, if it is not built, while nobody else does. */
+/** Builds what `npm start` builds, if it is out of date, under the build lock. */
 export async function built(): Promise<void> {
   if (process.env.DUOLOGUE_TEST_DEMO) return;
   const { build } = (await import('../../../scripts/lib/build.mjs' as string)) as {

@@ -3,18 +3,18 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** What stands between the page and its server: everything but the page's own files ends there. */
+/** The reason why a proxy rejects the requests of the page. */
 export type Obstacle = 'signed out' | 'wrong mount' | 'no upgrade';
 
 const STATUS: Record<Obstacle, number> = { 'signed out': 401, 'wrong mount': 404, 'no upgrade': 200 };
 
-/** A proxy that passes the files of a page on, and turns its requests away: all of them, or WebSockets alone. */
+/** A proxy that forwards the files of a page and rejects its other requests: all of them, or only WebSockets. */
 export class DeadEnd {
   private readonly server = createServer((asked, answer) => this.answer(asked, answer));
   private readonly streams = new Set<Duplex>();
   private readonly target: URL;
   private readonly obstacle: Obstacle;
-  /** The paths that were asked for and turned away, WebSockets included. */
+  /** The paths of rejected requests, including WebSockets. */
   readonly refused: string[] = [];
 
   constructor(target: string, obstacle: Obstacle) {
@@ -59,7 +59,7 @@ export class DeadEnd {
     asked.pipe(far);
   }
 
-  /** As proxies do that do not know of `Upgrade`: the request goes on as a plain one, and the answer to that comes back. */
+  /** Behaves as a proxy without support for `Upgrade`: it forwards the request as a plain GET and returns that response. */
   private upgrade(asked: IncomingMessage, stream: Duplex): void {
     this.streams.add(stream);
     stream.on('error', () => undefined);

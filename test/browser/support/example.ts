@@ -42,7 +42,7 @@ export class Example {
     });
   }
 
-  /** Ends its processes. */
+  /** Stops the processes of the example. */
   async end(): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;

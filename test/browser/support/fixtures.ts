@@ -8,13 +8,13 @@ export interface Scenario {
   name: string;
   file: string;
   mode: 'sse' | 'bidi';
-  /** What the person says. */
+  /** The user messages. */
   said: string;
-  /** What the assistant says in the end. */
+  /** The final text of the assistant. */
   text: string;
-  /** What becomes of each card, in order. */
+  /** The outcome of each approval card, in order. */
   cards: ('done' | 'denied' | 'expired')[];
-  /** The tools that ask nobody. */
+  /** The tools that need no approval. */
   tools: string[];
 }
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { webApp } from '../../../demo/server/web.ts';
 
-/** Another build of the page, with the demo's server behind it. */
+/** A server for another build of the page, which forwards other requests to the demo's server. */
 export class Front {
   private readonly files: ReturnType<typeof webApp>;
   private readonly target: URL;

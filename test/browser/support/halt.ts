@@ -2,7 +2,7 @@ import type { Stage } from './browser.ts';
 import type { Relay } from './relay.ts';
 
 /**
- * Does something that the server answers, and has the server stand still once it has said the marker: until `server.goOn()` it is in the
+ * Performs an action and freezes the server once it has sent the marker text: until `server.goOn()` the server stays in the
  * middle of its answer, however slow the browser is.
  */
 export async function haltAt(

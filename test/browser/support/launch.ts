@@ -1,6 +1,6 @@
 import { type Browser, type BrowserServer, chromium } from 'playwright-core';
 
-/** How long the browser may take for one thing: for what hangs, not for what is slow. */
+/** How long the browser may take for one thing: long enough for a slow machine, so that only a hang fails. */
 export const PATIENCE_MS = 120_000;
 
 const FLAGS = [

@@ -11,7 +11,7 @@ export const DOT = {
   ),
 };
 
-/** What a person does and sees on the page. */
+/** The actions of a user, and what the page shows. */
 export class Person {
   readonly page: Page;
 
@@ -19,7 +19,7 @@ export class Person {
     this.page = page;
   }
 
-  /** Where one writes. */
+  /** The message box. */
   get box(): Locator {
     return this.page.getByRole('textbox', { name: /^(Message|メッセージ)$/ });
   }
@@ -28,7 +28,7 @@ export class Person {
     return this.page.getByTestId('approval-card');
   }
 
-  /** The cards in a state. */
+  /** The approval cards in a state. */
   card(state: string): Locator {
     return this.page.locator(`[data-testid="approval-card"][data-state="${state}"]`);
   }
@@ -45,14 +45,14 @@ export class Person {
     return this.page.getByTestId('message-user');
   }
 
-  /** The tools that asked nobody and have given something. */
+  /** The calls that needed no approval and have an output. */
   toolsDone(): Promise<(string | null)[]> {
     return this.page
       .locator('[data-testid="tool-card"][data-state-of-call="output-available"]')
       .evaluateAll((cards) => cards.map((card) => card.getAttribute('data-tool')));
   }
 
-  /** How the connection is, as the page says. */
+  /** The connection status that the page shows. */
   connection(status: string): Locator {
     return this.page.locator(`[data-testid="connection"][data-status="${status}"]`);
   }
@@ -100,7 +100,7 @@ export class Person {
     return panel;
   }
 
-  /** Presses a button that saves, and gives what was saved. */
+  /** Presses a button that saves a file; returns the content of the file. */
   async save(button: Locator): Promise<Buffer> {
     const download = this.page.waitForEvent('download');
     await button.click();
@@ -110,7 +110,7 @@ export class Person {
   private async answer(name: RegExp): Promise<void> {
     const id = await this.card('requested').first().getAttribute('aria-labelledby');
     await this.card('requested').first().getByRole('button', { name }).click();
-    // The next one must not be taken for this one.
+    // Waits until the card leaves this state, so that the next call does not answer it again.
     await this.page
       .locator(`[data-state="requested"][aria-labelledby="${id}"]`)
       .waitFor({ state: 'detached' });

@@ -20,7 +20,7 @@ const ARGS: Readonly<Record<string, Record<string, unknown>>> = {
   get_location: {},
 };
 
-/** Calls the tool that it is told the name of, then says `Done.` */
+/** A model that calls the tool named in the user message, then says `Done.` */
 class ObedientModel extends BaseLlm {
   constructor() {
     super({ model: 'obedient' });
@@ -102,7 +102,7 @@ export function pageStage(
   };
 }
 
-/** The page with a stock `useChat`; one after the other, its chats share a page. */
+/** The page with a stock `useChat`; the chats of successive tests share a page. */
 export function plainStage(built: Build): { open(setup: Setup): Promise<Page> } {
   const stage = pageStage('page.ts', built);
   let page: Page | undefined;

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Longer than anything that is waited for. */
+/** Longer than any marker that a test waits for. */
 const LONGEST_MARKER = 100;
 
-/** Stands between browser and server as a network does: it can be cut, and it can hold what the server says. */
+/** A TCP relay between browser and server that can cut connections and hold back the server's data. */
 export class Relay {
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((socket) => this.accept(socket));
@@ -28,7 +28,7 @@ export class Relay {
     return `http://localhost:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Ends every connection, and lets no new one through. */
+  /** Closes every connection and refuses new ones. */
   cut(): void {
     this.isCut = true;
     for (const socket of this.sockets) socket.destroy();
@@ -39,7 +39,7 @@ export class Relay {
     this.marker = null;
   }
 
-  /** Holds the connection on which the server says this first, from there on; resolves when that is reached. */
+  /** Holds back all data of the first connection on which the server sends this marker, from the marker on; resolves at the marker. */
   hold(marker: string): Promise<void> {
     this.marker = marker;
     return new Promise((resolve) => {
@@ -47,7 +47,7 @@ export class Relay {
     });
   }
 
-  /** Lets through what was held. */
+  /** Forwards the held data. */
   release(): void {
     for (const go of this.held.splice(0)) go();
   }
@@ -82,7 +82,7 @@ export class Relay {
     far.on('end', () => near.end());
   }
 
-  /** Passes on what the server says, or holds it; the tail is the end of what was passed on before. */
+  /** Forwards data of the server, or holds it back; `tail` is the end of the data forwarded before. */
   private pass(tail: Buffer, bytes: Buffer, near: Socket, far: Socket): void {
     const at = this.marker === null ? -1 : beginOf(this.marker, tail, bytes);
     if (at === -1) {
@@ -100,7 +100,7 @@ export class Relay {
   }
 }
 
-/** Where in the bytes a marker begins, or goes on that began in the bytes before; -1 when it is not there. */
+/** The index at which a marker begins, also one that began in the previous bytes; -1 when there is none. */
 function beginOf(marker: string, before: Buffer, bytes: Buffer): number {
   const begun = before.subarray(1 - marker.length);
   const at = Buffer.concat([begun, bytes]).indexOf(marker);

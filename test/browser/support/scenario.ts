@@ -3,13 +3,13 @@ import type { OpenOptions, Stage } from './browser.ts';
 import type { Scenario } from './fixtures.ts';
 import { Person } from './person.ts';
 
-/** Where the person of the scenarios is. */
+/** The geolocation of the browser. */
 export const osaka: OpenOptions = {
   permissions: ['geolocation'],
   geolocation: { latitude: 34.6937, longitude: 135.5023, accuracy: 25 },
 };
 
-/** Holds a captured conversation through clicks, and sees on the page how each card and the answer end. */
+/** Replays a captured conversation with clicks, and checks the outcome of each card and the final answer on the page. */
 export async function holdThroughClicks(
   stage: Stage,
   scenario: Scenario,
@@ -22,10 +22,10 @@ export async function holdThroughClicks(
   const person = new Person(page);
   await person.say(said);
   for (const end of cards) {
-    // One that expires may have done so before anyone looks.
+    // A card that shall expire gets no click: it may have expired already.
     if (end === 'done') await person.approve();
     else if (end === 'denied') await person.deny();
-    // Each decision leaves at once, and counts.
+    // Checks each outcome before the next click, because the page sends each decision at once.
     await person.card(end).last().waitFor();
   }
   await person.answers.getByText(text, { exact: true }).waitFor();

@@ -7,7 +7,7 @@ import Database from 'libsql';
 import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
 import { demo, root } from './built.ts';
 
-/** For a start that hangs, not for one that is slow. */
+/** Long enough for a slow machine, so that only a hang fails. */
 const START_MS = 240_000;
 
 /** The demo's server as `npm start` runs it, in a process of its own, with the embedded model. */
@@ -32,7 +32,7 @@ export class DemoServer {
     return this.data;
   }
 
-  /** Starts, at the port of before if there was one. */
+  /** Starts the server, on its previous port after a restart. */
   async start(): Promise<this> {
     const child = spawn(process.execPath, [resolve(demo, 'dist/server/main.js')], {
       cwd: root,
@@ -64,7 +64,7 @@ export class DemoServer {
     return this;
   }
 
-  /** Stands still where it is, until `goOn`: its connections stay, and what is sent to it waits. */
+  /** Freezes the process until `goOn`: its connections stay open, and data sent to it waits. */
   halt(): void {
     this.process?.kill('SIGSTOP');
   }
@@ -97,7 +97,7 @@ export class DemoServer {
     await store.close();
   }
 
-  /** The messages that would outlive the process now, drafts too. */
+  /** The stored messages, drafts included: those that would survive a crash now. */
   stored(): string {
     const file = new Database(join(this.data, 'duologue.db'), { readonly: true });
     try {
@@ -107,7 +107,7 @@ export class DemoServer {
     }
   }
 
-  /** Stops and forgets everything. */
+  /** Stops the server and removes its data. */
   async dispose(): Promise<void> {
     await this.stop('SIGKILL');
     rmSync(this.data, { recursive: true, force: true });

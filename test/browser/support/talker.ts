@@ -6,37 +6,37 @@ const CLIPS = ['weather', 'payment'] as const;
 type Clip = (typeof CLIPS)[number];
 
 interface Room {
-  /** What is asked of the browser, and what it shall answer. */
+  /** The requested media constraints, and the error that the fake browser shall reply with. */
   asked: MediaStreamConstraints[];
   refusal: string | null;
-  /** What can be recorded and played with, by kind: names, which are their ids as well. */
+  /** The fake audio devices by kind. Each name is also the device id. */
   devices: { audioinput: string[]; audiooutput: string[] };
-  /** The loudspeakers that the agent was given, one after the other. */
+  /** The output devices set for the agent's audio, in order. */
   loudspeakers: string[];
-  /** Whether the screen was kept on, and let go. */
+  /** When the page acquired (`on`) and released (`off`) the screen wake lock. */
   awake: ('on' | 'off')[];
-  /** Plays a clip before a microphone: the one that was asked for last, unless it is named. */
+  /** Plays a clip into a microphone: the last requested one, unless `device` names another. */
   say(clip: string, device?: string): Promise<void>;
   /** The microphones that are on. */
   recording(): string[];
-  /** Takes a device away: the microphone that is on, unless it is named. */
+  /** Unplugs a device: the active microphone, unless `device` names another. */
   unplug(device?: string): void;
-  /** The sound that was given to the loudspeaker: where each piece begins in its utterance, and where it ends. */
+  /** The played audio: start and end of each piece within its utterance. */
   played: [from: number, to: number][];
-  /** How far the music of the page is turned up. */
+  /** The gain of the page's music. */
   music(): number;
-  /** The sound of the page: loudness and pitch of the last samples. */
+  /** Level and pitch of the last samples that the page played. */
   listen(): { level: number; pitch: number };
-  /** The last sound that was as loud as speech, until it is taken from here. */
+  /** The last sound that was as loud as speech, until a test takes it. */
   heard: { level: number; pitch: number } | null;
-  /** Who was shown to speak, one after the other. */
+  /** The speakers that the page has shown, in order. */
   speakers: string[];
   /**
    * Milliseconds on the clock of the sound until the page was silent, beyond what the browser takes to turn a tone off; null unless the
    * player was told to be silent in the same task in which it was to be. A busy machine makes page and tone late.
    */
   silentAfter(): number | null;
-  /** When it was to be: when the person pressed something, or was noticed to speak. */
+  /** The event after which the page must be silent: a button press, a key, or detected speech of the user. */
   markAt: 'press' | 'key' | 'speech';
 }
 
@@ -46,7 +46,7 @@ declare global {
   }
 }
 
-/** Before a page is loaded: a room in which clips are played to the microphone, and a meter at the loudspeaker. */
+/** Installs, before a page is loaded, a fake microphone that plays clips and a level meter at the audio output. */
 export async function furnish(context: BrowserContext): Promise<void> {
   const clips = Object.fromEntries(
     CLIPS.map((name) => [
@@ -54,14 +54,14 @@ export async function furnish(context: BrowserContext): Promise<void> {
       readFileSync(new URL(`../../demo/voice/clips/${name}.wav`, import.meta.url)).toString('base64'),
     ]),
   );
-  // Functions of scripts that are run without a build name themselves with it.
+  // esbuild wraps functions in `__name`, which the page does not define.
   await context.addInitScript('globalThis.__name ??= (one) => one;');
   await context.addInitScript((files: Record<string, string>) => {
     const air = new AudioContext();
     /** By device, the newest last. */
     const microphones = new Map<string, MediaStreamAudioDestinationNode>();
     let meter: AnalyserNode | null = null;
-    /** A tone that is turned off when the page is to be silent. Nobody hears it. */
+    /** A reference tone, not audible, that stops when the page must be silent. */
     let tone: { volume: GainNode; meter: AnalyserNode } | null = null;
     let silentAfter: number | null = null;
     let looking = 0;
@@ -123,7 +123,7 @@ export async function furnish(context: BrowserContext): Promise<void> {
     const { connect } = AudioNode.prototype;
     AudioNode.prototype.connect = function (this: AudioNode, ...to: never[]) {
       const [target] = to as unknown[];
-      // The voice of the agent has a clock of its own.
+      // The agent's audio has its own AudioContext, with its own clock.
       if (target instanceof AudioDestinationNode && target.context.sampleRate === 24_000) {
         meter = new AnalyserNode(target.context, { fftSize: 32_768, smoothingTimeConstant: 0 });
         connect.call(this, meter as unknown as AudioParam);
@@ -157,7 +157,7 @@ export async function furnish(context: BrowserContext): Promise<void> {
       room.asked.push(wanted);
       return room.refusal === null ? picture() : refuse(room.refusal);
     };
-    // Before the microphone was allowed, a browser tells no names.
+    // A browser hides device names until the user has allowed the microphone.
     navigator.mediaDevices.enumerateDevices = async () =>
       Object.entries(room.devices).flatMap(([kind, names]) =>
         names.map((label) => {
@@ -190,7 +190,7 @@ export async function furnish(context: BrowserContext): Promise<void> {
       one.getFloatTimeDomainData(samples);
       return samples.length - 1 - samples.findLastIndex((sample) => Math.abs(sample) > 1e-4);
     };
-    /** What has happened in this task of the page. */
+    /** The events in the current task of the page. */
     let task: { isMarked: boolean; isFlushed: boolean } | null = null;
     const note = (what: 'isMarked' | 'isFlushed') => {
       task ??= { isMarked: false, isFlushed: false };
@@ -203,7 +203,7 @@ export async function furnish(context: BrowserContext): Promise<void> {
       volume.gain.value = 0;
       silentAfter = null;
       window.clearInterval(looking);
-      // Here, not from outside, which may be late: the meters know little more than a second.
+      // Measured in the page: a call from the test may come late, and the meters keep little more than a second.
       looking = window.setInterval(() => {
         const [ofPage, ofTone] = [meter ? samplesOfSilence(meter) : 0, samplesOfSilence(off)];
         if (ofPage === 0 || ofTone === 0) return;
@@ -229,7 +229,7 @@ export async function furnish(context: BrowserContext): Promise<void> {
       if (typeof data === 'string' && /"audio_control".*"start"/.test(data)) mark('speech');
       send.call(this, data);
     };
-    /** What is before the camera: something red. */
+    /** The camera shows a red picture. */
     function picture(): MediaStream {
       const canvas = document.createElement('canvas');
       Object.assign(canvas, { width: 1280, height: 960 });
@@ -246,9 +246,9 @@ export async function furnish(context: BrowserContext): Promise<void> {
   }, clips);
 }
 
-/** A person who talks. */
+/** A user who speaks through the fake microphone. */
 export class Talker extends Person {
-  /** On a page of a context that was furnished. */
+  /** For a page of a context on which `furnish` was called. */
   static at(page: Page): Talker {
     return new Talker(page);
   }
@@ -261,12 +261,12 @@ export class Talker extends Person {
     return this.page.getByTestId('voice-bar');
   }
 
-  /** The bar while that one speaks. */
+  /** The voice bar while the given speaker is shown. */
   speaker(who: 'person' | 'agent' | ''): Locator {
     return this.page.locator(`[data-testid="voice-bar"][data-speaker="${who}"]`);
   }
 
-  /** The microphone in that state. */
+  /** The microphone button in the given state. */
   status(status: string): Locator {
     return this.page.locator(`[data-testid="microphone"][data-status="${status}"]`);
   }
@@ -282,7 +282,7 @@ export class Talker extends Person {
     await this.page.getByRole('menuitemradio', { name: entry, exact: true }).click();
   }
 
-  /** What is told in words. */
+  /** The error message of the voice bar. */
   error(words: RegExp): Locator {
     return this.page.getByTestId('voice-error').getByText(words);
   }
@@ -335,7 +335,7 @@ export class Talker extends Person {
     }, other);
   }
 
-  /** Says a clip while the button is held. */
+  /** Plays a clip while the microphone button is held. */
   async talk(clip: Clip): Promise<void> {
     await this.hold();
     await this.utter(clip);

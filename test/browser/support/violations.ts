@@ -4,15 +4,15 @@ import type { Page } from 'playwright-core';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds wrong on the page, in short: by all its rules, or by some. */
+/** A summary of the violations that axe finds on the page, by all rules or by the given ones. */
 export async function violations(page: Page, rules?: string[]): Promise<string[]> {
-  // Colours are measured as they are, not as they fade in, or as they come and go.
+  // Ends animations, so that axe measures final colours.
   await page.evaluate(() => {
     const still = new CSSStyleSheet();
     still.replaceSync('*, *::before, *::after { transition: none !important; animation: none !important; }');
     document.adoptedStyleSheets = [still];
   });
-  // Half a megabyte: once for each load of the page.
+  // axe has half a megabyte, so it is injected once per page load.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
   return page.evaluate(async (runOnly) => {
     const { axe: engine } = window as unknown as {
@@ -43,7 +43,7 @@ export async function violations(page: Page, rules?: string[]): Promise<string[]
 export async function violationsInBothSchemes(page: Page): Promise<string[]> {
   const found: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
-    // What fades from one colour into the other is neither.
+    // A colour in transition belongs to neither theme.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.locator(`html[data-theme="${colorScheme}"]`).waitFor({ state: 'attached' });
     const rules = colorScheme === 'dark' ? ['color-contrast'] : undefined;
@@ -52,6 +52,6 @@ export async function violationsInBothSchemes(page: Page): Promise<string[]> {
   return found;
 }
 
-/** Whether anything sticks out to the side. */
+/** Whether the page scrolls horizontally. */
 export const overflows = (page: Page): Promise<boolean> =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);

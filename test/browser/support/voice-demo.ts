@@ -2,11 +2,11 @@ import { FakeGeminiLive, type FakeLiveOptions } from '../../support/gemini-live/
 import { VOICE } from '../../support/gemini-live/voice.ts';
 import { DemoServer } from './server.ts';
 
-/** The demo on a live model that hears recorded speech and speaks in tones. */
+/** The demo on a fake live model that receives recorded speech and answers with tones. */
 export interface VoiceDemo {
   server: DemoServer;
   url: string;
-  /** The model's side: `utterances` is what the next speech means, `http.answer` what is said to it. */
+  /** The fake model: `utterances` are the transcripts of the next speech, `http.answer` its answer. */
   fake: FakeGeminiLive;
   dispose(): Promise<void>;
 }

@@ -3,20 +3,20 @@ import { type OpenOptions, type Stage, stage } from './browser.ts';
 import { furnish, Talker } from './talker.ts';
 import { startVoiceDemo, type VoiceDemo } from './voice-demo.ts';
 
-/** What a test file about talking works with: the demo on a fake of Gemini Live, and people who talk to it. */
+/** The fixtures of a test file about voice: the demo on a fake of Gemini Live, and users who speak to it. */
 export interface VoiceStage {
   here: Stage;
   readonly demo: VoiceDemo;
-  /** Somebody at a page of the demo on a live model. */
+  /** Opens a page of the demo on a live model for a new user. */
   talker(options?: OpenOptions): Promise<Talker>;
-  /** Has the model say that, until the test is over. */
+  /** Makes the model answer with this text until the test is over. */
   answer(text: string, call?: { name: string; args: Record<string, unknown> }): void;
 }
 
-/** Nothing can be fetched from there: the server of the stage has no ears, and loudness decides what speech is. */
+/** A registry that cannot be reached: the server has no speech-to-text model, and the page detects speech by loudness. */
 const NOWHERE = { npm_config_registry: 'http://127.0.0.1:9/' };
 
-/** Something that takes its time to be said. */
+/** A long text, which takes long to speak. */
 export const LONG =
   'This is a long answer that takes its time, because every four characters sound for a while. '.repeat(6);
 
@@ -39,7 +39,7 @@ export function voiceStage(): VoiceStage {
       fake.utterances.length = 0;
       fake.refused.length = 0;
       const person = Talker.at(await here.open({ url, prepare: furnish, ...options }));
-      // Whoever moves has looked at the page: then it fetches what one talks with, and not seconds later.
+      // Moves the pointer, because the page loads its voice code at the first input, and otherwise only after seconds.
       await person.box.waitFor();
       await person.page.mouse.move(1, 1);
       return person;

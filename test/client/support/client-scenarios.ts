@@ -5,14 +5,14 @@ import { fourTools } from '../../support/demo-tools.ts';
 import { call, calls, partial, type ScriptedTurn, text } from '../../support/scripted-model.ts';
 import { brief, type TestChat } from './chat.ts';
 
-/** What a scenario may use of a page. */
+/** The parts of a page that a scenario may use. */
 export interface Stage {
   chat: TestChat;
   /** Lets the model say the rest of a counted answer. */
   go(): void;
   /** Breaks all connections once. */
   cut(): void;
-  /** What the page does after an error of the network; null where its transport does that by itself. */
+  /** The page's recovery from a network error; null where its transport recovers by itself. */
   recover: ((chat: TestChat) => Promise<void>) | null;
   /** A page that was loaded again: a new chat with the messages that the server has. */
   reload(): Promise<TestChat>;

@@ -15,15 +15,15 @@ type Body = ReadableStreamDefaultController<Uint8Array>;
 /** The HTTP side of a server, without a server: a log of chunks with ids, cut where a test says, and scripted answers. */
 export class FakeHttp {
   readonly asked: Asked[] = [];
-  /** Breaks the stream off when it has told so many chunks. */
+  /** Breaks the stream after this many chunks. */
   cutAfter = Number.POSITIVE_INFINITY;
-  /** What posts are answered with, in order. */
+  /** The responses to posts, in order. */
   readonly answers: Answer[] = [];
-  /** What a request to watch is answered with instead. */
+  /** The response to a watch request, in place of the stream. */
   onWatch: Answer | null = null;
-  /** The message that is being written when a page comes. */
+  /** The message that is being streamed when a page connects; null for none. */
   running: string | null = null;
-  /** Whether what is said is heard before the word that it was accepted. */
+  /** Whether watchers receive the answer before the reply that acknowledges the post. */
   isHasty = false;
   private log: (Chunk | null)[] = [];
   private readonly bodies = new Set<Body>();
@@ -57,7 +57,7 @@ export class FakeHttp {
     );
   }
 
-  /** The requests to watch. */
+  /** The watch requests. */
   get watched(): string[] {
     return this.asked.flatMap(({ path }) => (path.includes('/watch') ? [path] : []));
   }
@@ -76,7 +76,7 @@ export class FakeHttp {
     });
   }
 
-  /** Says on all streams that the server lives. */
+  /** Sends a keep-alive comment on all streams. */
   keepAlive(): void {
     for (const body of this.bodies) body.enqueue(new TextEncoder().encode(KEEP_ALIVE));
   }
@@ -88,7 +88,7 @@ export class FakeHttp {
     );
   }
 
-  /** Says something to all who watch; null ends a turn. */
+  /** Sends a chunk to all watchers; null ends a turn. */
   say(...chunks: (Chunk | null)[]): void {
     for (const chunk of chunks) {
       this.log.push(chunk);
@@ -136,7 +136,7 @@ export class FakeHttp {
   }
 }
 
-/** In odd pieces, as a network would. */
+/** Splits the text at arbitrary places, as a network does. */
 function write(body: Body, text: string): void {
   const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length; at += 7) body.enqueue(bytes.slice(at, at + 7));

@@ -35,11 +35,11 @@ interface Turn {
   fold: MessageFold;
   blocks: Set<string>;
   calls: Map<string, Call>;
-  /** Where its first chunk stands in the log; null when that is gone. */
+  /** The index of its first chunk in the log; null when the log of that process is lost. */
   from: number | null;
-  /** The message as it was at the last pause: what is read over HTTP, while the rest comes in chunks. */
+  /** The message at the last pause. HTTP returns this version; clients receive the rest in chunks. */
   saved: Message | null;
-  /** The message as it was last kept, for when the process dies. */
+  /** The last stored draft, which survives a crash. */
   draft: Message | null;
 }
 
@@ -51,17 +51,17 @@ const TOOLS: [string, ToolFacts][] = [
 ];
 
 /**
- * One conversation on a server, as PROTOCOL.md has it and without a server: what is stored is the fold of what was said. A
- * test says what happens next, in numbers.
+ * A model of one session of a server that follows PROTOCOL.md: the stored messages are the fold of the sent chunks. A
+ * test chooses each next step by a number.
  */
 export class ModelServer implements SocketServer {
   readonly sockets: FakeSocket[] = [];
   accepts = true;
-  /** The conversation. */
+  /** The stored messages. */
   messages: Message[] = [];
   /** Loses the next frame from a client, with its socket. */
   losesNext = false;
-  /** The messages of the person that were taken, as often as they were. */
+  /** The accepted user messages; a message accepted twice is listed twice. */
   readonly taken: string[] = [];
   /** The answers that a crash cut off, or lost. */
   readonly cutOff = new Set<string>();
@@ -72,7 +72,7 @@ export class ModelServer implements SocketServer {
   private readonly accepted = new Map<string, AcceptedRequest>();
   private queue: { message: Message; answerId: string }[] = [];
   private turns = new Map<string, Turn>();
-  /** The turn whose message chunks belong to. */
+  /** The turn to which the next chunks belong. */
   private current: Turn | null = null;
   private count = 0;
   /** The connection that runs browser tools. */
@@ -94,17 +94,17 @@ export class ModelServer implements SocketServer {
     return this.sockets.findLast((socket) => socket.isOpen);
   }
 
-  /** Whether nothing is to be said until someone says or answers something. */
+  /** Whether the server has nothing to send until a client sends a message or an answer. */
   get isAtRest(): boolean {
     return this.queue.length === 0 && [...this.turns.values()].every((turn) => this.waits(turn));
   }
 
-  /** Whether a message waits for its turn: a page that is loaded meanwhile does not hear of it. */
+  /** Whether a user message is queued: a page that is loaded now does not receive it yet. */
   get hasQueue(): boolean {
     return this.queue.length > 0;
   }
 
-  /** Whether a page that is loaded now gets all: one answer at most goes on, it began in this process, and nothing else was said since. */
+  /** Whether a page loaded now receives everything: at most one answer is streaming, it started in this process, and no other message started since. */
   get isReplayable(): boolean {
     return [...this.turns.values()].every((turn) => {
       if (turn.from === null) return this.waits(turn);
@@ -114,12 +114,12 @@ export class ModelServer implements SocketServer {
     });
   }
 
-  /** Whether nobody waits for anything. */
+  /** Whether no turn runs and no message is queued. */
   get isOver(): boolean {
     return this.queue.length === 0 && this.turns.size === 0;
   }
 
-  /** Goes one step on, as the number says. */
+  /** Performs the next step; `pick` chooses which. */
   act(pick: number): void {
     const speaking = [...this.turns.values()].find((turn) => !this.waits(turn));
     if (!speaking) {
@@ -133,7 +133,7 @@ export class ModelServer implements SocketServer {
     if (pick % 3 === 0) speaking.draft = structuredClone(speaking.fold.message);
   }
 
-  /** The process dies and comes back: the log is gone, and what was being said is there as far as it was kept. */
+  /** The process crashes and restarts: the log is lost, and unfinished messages are restored from their drafts. */
   crash(): void {
     for (const turn of [...this.turns.values()]) {
       if (this.waits(turn)) continue;
@@ -192,7 +192,7 @@ export class ModelServer implements SocketServer {
       socket.deliver(encodeBlock({ type: 'data-reset', data: { messages }, transient: true }));
       if (running) this.repeatOpen(running, socket);
     }
-    // What follows belongs to a message whose beginning is gone.
+    // The following chunks belong to a message whose first chunks were lost with the log.
     if (isNew && running?.from === null) this.repeatOpen(running, socket);
     if (isNew) socket.deliver(this.blocks(seq, true).join(''));
     this.written.set(socket, isNew ? this.log.length : seq);
@@ -270,7 +270,7 @@ export class ModelServer implements SocketServer {
       this.tell(turn, { type: 'text-start', id }, { type: 'text-delta', id, delta: 'One ' });
     };
     return [
-      // An agent says one thing at a time.
+      // An agent streams one block at a time.
       ...(turn.blocks.size === 0 ? [begin] : []),
       ...[...turn.blocks].flatMap((id) => [
         () => this.tell(turn, { type: 'text-delta', id, delta: `${pick} ` }),
@@ -299,7 +299,7 @@ export class ModelServer implements SocketServer {
     const turn = [...this.turns.values()].find(({ calls }) => calls.has(toolCallId));
     const call = turn?.calls.get(toolCallId);
     if (!turn || call?.state !== 'waits') return;
-    // The browser of whoever approved runs the tool.
+    // The tool runs in the browser that approved it.
     if (approved && call.runsOn === 'client' && from) this.moveFloor(from);
     turn.fold.decide(toolCallId, approved, reason);
     const { id: messageId } = turn;
@@ -311,7 +311,7 @@ export class ModelServer implements SocketServer {
     else if (call.runsOn === 'server') this.end(turn, call, { output: 'done' });
   }
 
-  /** What the browser gave. */
+  /** The output of a browser tool. */
   private settle(toolCallId: string, output: unknown): void {
     const turn = [...this.turns.values()].find(({ calls }) => calls.has(toolCallId));
     const call = turn?.calls.get(toolCallId);
@@ -365,7 +365,7 @@ export class ModelServer implements SocketServer {
     this.announce({ type: 'data-floor', data: { connectionId: this.nameOf(socket) }, transient: true });
   }
 
-  /** Tells everyone what one page did. */
+  /** Sends all connections what one page did. */
   private announce(chunk: Chunk): void {
     this.log.push(chunk);
     this.flush();
@@ -400,7 +400,7 @@ export class ModelServer implements SocketServer {
     this.flush();
   }
 
-  /** What follows a reset: the message that is being written, and its open blocks from their first word on. */
+  /** The chunks after a reset: the draft, and its open blocks from their first delta on. */
   private repeatOpen(turn: Turn, socket: FakeSocket): void {
     const blocks = turn.fold.openBlocks.flatMap(({ id, part }): Chunk[] => [
       { type: 'text-start', id },
@@ -425,7 +425,7 @@ export class ModelServer implements SocketServer {
     }
   }
 
-  /** The log from a place on. Of what is repeated for a new page, cards that are decided are left out with their steps. */
+  /** The log from an index on. A replay for a new page leaves out decided approval requests with their steps. */
   private blocks(from: number, isRepeated = false): string[] {
     const isDecided = (chunk: Chunk | null | undefined) =>
       isRepeated && chunk?.type === 'tool-approval-request' && !this.isUndecided(chunk.toolCallId);
@@ -447,7 +447,7 @@ export class ModelServer implements SocketServer {
   }
 }
 
-/** A message that the death of its process cut off. */
+/** A message that was cut off when its process crashed. */
 function interrupted(draft: Message): Message {
   const fold = new MessageFold(draft);
   for (const { id } of fold.openBlocks) fold.push({ type: 'text-end', id });

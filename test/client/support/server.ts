@@ -11,7 +11,7 @@ import {
 
 type Any = { [key: string]: unknown };
 
-/** A client frame as it came. */
+/** A received client frame. */
 export interface ClientFrame {
   type: string;
   version: string;
@@ -26,7 +26,7 @@ export interface SocketServer {
   receive(frame: ClientFrame, socket: FakeSocket): void;
 }
 
-/** The far end of a socket. */
+/** The server's end of a socket. */
 export class FakeSocket implements WebSocketLike {
   binaryType = 'blob';
   bufferedAmount = 0;
@@ -51,7 +51,7 @@ export class FakeSocket implements WebSocketLike {
     return this.closedWith === undefined;
   }
 
-  /** Whether frames reach the server at once; while it greets they wait. */
+  /** Whether client frames reach the server at once. During the greeting they wait. */
   isGreeted = true;
   private readonly underWay: string[] = [];
 
@@ -61,7 +61,7 @@ export class FakeSocket implements WebSocketLike {
     if (this.isGreeted) this.arrive();
   }
 
-  /** What was sent reaches the server. */
+  /** Delivers the waiting frames to the server. */
   arrive(): void {
     for (let data = this.underWay.shift(); data !== undefined; data = this.underWay.shift()) {
       if (this.isOpen) this.server.receive(JSON.parse(data) as ClientFrame, this);
@@ -87,7 +87,7 @@ export class FakeSocket implements WebSocketLike {
 
 /**
  * The wire of a server, without a server: a log of chunks with ids that any connection goes on reading where it left, and
- * frames that a test answers. What a test does not refuse is accepted; the messages that answer are a1, a2 and so on.
+ * frames that a test answers. It accepts every request that a test does not reject; its answers have the ids a1, a2 and so on.
  */
 export class FakeServer implements SocketServer {
   readonly sockets: FakeSocket[] = [];
@@ -97,11 +97,11 @@ export class FakeServer implements SocketServer {
   epoch = 'e1';
   /** What is added to `data-session`. */
   tells: Partial<SessionInfo> = {};
-  /** Whether it says which requests arrived. */
+  /** Whether `data-session` lists the received requests. */
   remembers = true;
-  /** The conversation, for clients that missed too much. */
+  /** The messages of a reset, for clients that missed too many chunks. */
   history: Message[] = [];
-  /** Ends the socket before so many further frames, once. */
+  /** Closes the socket once, before that many further frames. */
   dropIn = Number.POSITIVE_INFINITY;
   /** Loses the next frame from the client, with its socket. */
   losesNext = false;
@@ -125,18 +125,18 @@ export class FakeServer implements SocketServer {
     return this.frames.filter((frame) => frame.type === type).map(({ data }) => data);
   }
 
-  /** Says chunks, each batch in one frame; null is the end of a turn. */
+  /** Sends chunks in one frame per batch; null is the end of a turn. */
   say(...chunks: (Chunk | null)[]): void {
     this.log.push(...chunks);
     this.flush();
   }
 
-  /** Says chunks, each in a frame of its own. */
+  /** Sends each chunk in its own frame. */
   sayEach(...chunks: (Chunk | null)[]): void {
     for (const chunk of chunks) this.say(chunk);
   }
 
-  /** Says something outside the log. An error while a frame is looked at is about that. */
+  /** Sends a chunk outside the log. An error sent while a test handles a frame is the reply to that frame. */
   tell(chunk: Chunk): void {
     const requestId = this.request;
     if (chunk.type !== 'data-error' || requestId === null) {
@@ -147,7 +147,7 @@ export class FakeServer implements SocketServer {
     this.socket?.deliver(encodeBlock({ ...chunk, data: { ...chunk.data, requestId } }));
   }
 
-  /** The process starts anew: the log is gone. */
+  /** The process restarts: the log is lost. */
   restart(): void {
     this.epoch = `${this.epoch}x`;
     this.log = [];
@@ -157,7 +157,7 @@ export class FakeServer implements SocketServer {
 
   greet(socket: FakeSocket): void {
     if (!socket.isOpen) return;
-    // What a client answers to the greeting arrives behind all of it.
+    // The client's replies to the greeting arrive after all of the greeting was sent.
     socket.isGreeted = false;
     this.greetNow(socket);
     socket.isGreeted = true;
@@ -285,7 +285,7 @@ export function text(id: string, ...deltas: string[]): Chunk[] {
   ];
 }
 
-/** A call of a server tool that asks, and one of a client tool that does not. */
+/** A call of a server tool that needs approval, and a call of a client tool that does not. */
 export const PAY: ToolFacts = { runsOn: 'server', asks: true };
 export const LOCATE: ToolFacts = { runsOn: 'client', asks: true };
 export const MUSIC: ToolFacts = { runsOn: 'client', asks: false };

@@ -1,6 +1,6 @@
 import type { Timers } from '../../../src/client/platform.ts';
 
-/** Time that only moves when a test says so. */
+/** Fake time that advances only when a test says so. */
 export class FakeTimers implements Timers {
   chance = 1;
   private at = 1_000_000;
@@ -23,7 +23,7 @@ export class FakeTimers implements Timers {
     };
   }
 
-  /** Lets time pass; what becomes due on the way runs in its order. */
+  /** Advances the time; due timers run in their order. */
   advance(ms: number): void {
     const until = this.at + ms;
     for (;;) {
@@ -40,7 +40,7 @@ export class FakeTimers implements Timers {
     return this.due.length;
   }
 
-  /** Lets everything that is already on its way happen, and a little time pass. */
+  /** Lets all pending work finish, and advances the time a little. */
   async settle(ms = 20): Promise<void> {
     for (let turn = 0; turn < 6; turn++) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -49,7 +49,7 @@ export class FakeTimers implements Timers {
   }
 }
 
-/** A network that a test switches. */
+/** A network that a test switches online and offline. */
 export class FakeNetwork {
   online = true;
   hidden = false;

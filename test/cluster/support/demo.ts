@@ -8,11 +8,11 @@ import { freePort } from '../../../scripts/cluster/free-port.ts';
 /** How a start of the demo ended. */
 export interface Started {
   code: number | null;
-  /** All that it said, line by line. */
+  /** All output lines. */
   lines: string[];
 }
 
-/** Starts the demo's server with these variables, as `npm start` does, and waits for its end, or for it to listen: then it is ended. */
+/** Starts the demo's server with these variables, as `npm start` does, and waits until it exits or listens; a listening server is then stopped. */
 export async function startDemo(env: Record<string, string>): Promise<Started> {
   const data = mkdtempSync(join(tmpdir(), 'duologue-demo-'));
   const child = spawn(process.execPath, ['--import', 'tsx', 'demo/server/main.ts'], {
@@ -26,7 +26,7 @@ export async function startDemo(env: Record<string, string>): Promise<Started> {
       if (said.includes('Duologue listens')) child.kill('SIGTERM');
     });
   }
-  // Not before all that it said has come.
+  // Waits for `close`, so that all output has been read.
   const [code] = (await once(child, 'close')) as [number | null];
   rmSync(data, { recursive: true, force: true });
   return { code, lines: said.split('\n').filter((line) => line !== '') };

@@ -8,12 +8,12 @@ declare module 'vitest' {
     postgres: string;
     /** The address of a Redis that all files share, each with a prefix of its own. */
     redis: string;
-    /** Whether tests may start engines of their own, to stop them: not where the addresses of running ones were given. */
+    /** Whether tests may start and stop their own PostgreSQL and Redis; false when the environment gives running ones. */
     canStartEngines: boolean;
   }
 }
 
-/** Starts the engines that all files share, or takes those that are given. */
+/** Starts the shared PostgreSQL and Redis, or uses those of the environment. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { DUOLOGUE_TEST_POSTGRES: postgresUrl, DUOLOGUE_TEST_REDIS: redisUrl } = process.env;
   const postgres = postgresUrl ? null : await startPostgres();

@@ -12,7 +12,7 @@ export class Group {
   readonly #size: number;
   readonly #sockets: TestSocket[] = [];
   #balancer: Balancer | null = null;
-  /** Payments of nodes that are gone. */
+  /** Payments of nodes that have ended. */
   #paidBefore = 0;
 
   constructor(settings: Pick<NodeSettings, 'database' | 'schema'> & Partial<NodeSettings>, size = 3) {
@@ -29,7 +29,7 @@ export class Group {
     return this.#balancer?.url ?? '';
   }
 
-  /** How often was paid, by all nodes that ever were. */
+  /** The number of payments by all nodes, including ended ones. */
   get paid(): number {
     return this.#paidBefore + this.nodes.reduce((sum, node) => sum + node.paid.length, 0);
   }
@@ -40,14 +40,14 @@ export class Group {
     return node;
   }
 
-  /** Starts a node more; settings of its own come before those of the group. */
+  /** Starts another node; its own settings override those of the group. */
   async start(own: Partial<NodeSettings> = {}): Promise<NodeProcess> {
     const node = await startNode({ ...this.#settings, ...own });
     this.nodes.push(node);
     return node;
   }
 
-  /** As many nodes as at the beginning, and no sockets. */
+  /** Restores the initial number of nodes and closes all sockets. */
   async refill(): Promise<void> {
     for (const socket of this.#sockets.splice(0)) socket.close();
     const missing = Math.max(0, this.#size - this.nodes.length);
@@ -70,7 +70,7 @@ export class Group {
     return socket;
   }
 
-  /** Comes back to the balancer, as a page does, until someone answers. */
+  /** Reconnects to the balancer, as a page does, until a node answers. */
   async comeBack(id: string, last: string | undefined): Promise<TestSocket> {
     for (;;) {
       const socket = await this.connect(this.url, id, last).catch(() => null);
@@ -86,14 +86,14 @@ export class Group {
   }
 }
 
-/** Every request is a connection of its own. */
+/** Every request has its own connection. */
 const headers = { 'content-type': 'application/json', connection: 'close' };
 
 export function ask(base: string, path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(base + path, { ...init, headers: { ...headers, ...init.headers } });
 }
 
-/** Posts with a name, as our transports do: it may be asked again. */
+/** Posts with a request id, as our transports do, so that it may be repeated. */
 export async function post(base: string, body: object): Promise<Posted> {
   const named = { requestId: randomUUID(), ...body };
   return read(await ask(base, '/stream', { method: 'POST', body: JSON.stringify(named) }));
@@ -111,7 +111,7 @@ export async function messagesOf(
 export const textOf = (message: Message | undefined): string =>
   (message?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
 
-/** What a node says when it counts so far. */
+/** The text of a node that counts up to this number. */
 export const counted = (to: number): string =>
   Array.from({ length: to }, (_, index) => `${index + 1} `).join('');
 

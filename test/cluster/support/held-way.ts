@@ -1,19 +1,19 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server of this machine that can hold back what is asked over it. */
+/** A TCP proxy to a local server that can hold back requests. */
 export interface HeldWay {
   port: number;
-  /** From now on a piece with this text is held back, and everything behind it on the same connection. */
+  /** From now on, holds back data with this text, and all later data of the same connection. */
   hold(text: string): void;
   /** How many connections are held back. */
   readonly held: number;
-  /** What was held back goes on, and nothing is held from now on. */
+  /** Forwards the held data, and holds nothing from now on. */
   release(): void;
   close(): Promise<void>;
 }
 
-/** Opens a way to a port: everything passes at once until something is held. */
+/** Opens a proxy to a port. It forwards everything at once until `hold`. */
 export async function openHeldWay(target: number): Promise<HeldWay> {
   const open = new Set<Socket>();
   const waiting = new Map<Socket, Buffer[]>();

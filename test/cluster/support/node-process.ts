@@ -82,7 +82,7 @@ const locate = defineTool({
   runsOn: 'client',
 });
 
-/** Hears how long something was said, and speaks each word as twenty milliseconds of its own number. */
+/** A voice for tests: the transcript depends on the length of the audio, and each word is spoken as 20 ms of samples with its number. */
 const voice: SpeechOptions = {
   async speechToText(sound) {
     let samples = 0;

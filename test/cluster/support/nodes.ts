@@ -6,25 +6,25 @@ import { freePort } from '../../../scripts/cluster/free-port.ts';
 
 const program = fileURLToPath(new URL('./node-process.ts', import.meta.url));
 
-/** What a node is started with. */
+/** The settings of a node. */
 export interface NodeSettings {
   database: string;
   schema: string;
-  /** Where logs outlive their owner; null for nowhere. */
+  /** The Redis that keeps replicated logs; null for none. */
   redis: string | null;
   leaseMs: number;
-  /** How long it waits for answers when it is told to end. */
+  /** How long a node waits for running answers after SIGTERM. */
   drainMs: number;
   port: number;
   /** How far its clock is ahead of the machine's. */
   aheadMs: number;
-  /** How long a card waits; null is for ever. */
+  /** The approval timeout; null for none. */
   approvalTimeoutMs: number | null;
-  /** What leads to a live model, which it then has in place of its own; null for none. */
+  /** The environment of a live model that replaces the node's own model; null for none. */
   liveModel: Record<string, string> | null;
   /** How long its tool takes. */
   payMs: number;
-  /** How long a read or a write goes on trying while the database is away. */
+  /** How long a read or write is retried while the database is unavailable. */
   retryForMs: number;
 }
 
@@ -33,11 +33,11 @@ export interface NodeProcess {
   url: string;
   port: number;
   process: ChildProcess;
-  /** The calls that its tool did. */
+  /** The calls that its tool carried out. */
   readonly paid: readonly string[];
-  /** What it complained of. */
+  /** Its standard error output. */
   readonly complaints: string;
-  /** Ends it: at once, or as an administrator does. */
+  /** Ends the process: at once, or in order as an administrator does. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function startNode(
   settings: Pick<NodeSettings, 'database' | 'schema'> & Partial<NodeSettings>,
 ): Promise<NodeProcess> {
   const whole: NodeSettings = {
-    // On a busy machine a node may have nothing of it for seconds, and words come slowly.
+    // On a busy machine a node may get no CPU time for seconds, and answers stream slowly.
     leaseMs: 10_000,
     drainMs: 60_000,
     redis: null,

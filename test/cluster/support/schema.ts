@@ -18,7 +18,7 @@ export function testSchema(): TestSchema {
   const url = inject('postgres');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const client = new pg.Client({ connectionString: url });
-  // Should its connection break, the next statement says so, in the test that needs it.
+  // When the connection breaks, the next statement fails, in the test that needs it.
   client.on('error', () => undefined);
   beforeAll(() => client.connect());
   afterAll(async () => {

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server of this machine over which everything takes its time. */
+/** A TCP proxy to a local server that delays all data. */
 export interface SlowWay {
   url: string;
   close(): Promise<void>;
 }
 
-/** Opens a way to a port: each piece arrives after so many milliseconds, in both directions, and an end does, too. */
+/** Opens a proxy to a port: data and the end of a connection arrive after that many milliseconds, in both directions. */
 export async function openSlowWay(target: number, delayMs: number): Promise<SlowWay> {
   const open = new Set<Socket>();
   const carry = (from: Socket, to: Socket) => {

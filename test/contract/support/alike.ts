@@ -11,7 +11,7 @@ function expectedSends({ sends }: Scenario, way: WayName): unknown {
   return way.includes('stock') ? sends.stock : sends.sse;
 }
 
-/** The SDK stops reading at an error: what the end of the message says of it is only stored. */
+/** The SDK stops reading at an error: the metadata of the finish chunk is only stored by the server. */
 function withoutEnd(messages: unknown): unknown {
   return (messages as Message[]).map((message) => {
     const { usage: _usage, failed: _failed, ...metadata } = message.metadata ?? {};
@@ -19,7 +19,7 @@ function withoutEnd(messages: unknown): unknown {
   });
 }
 
-/** Plays a scenario over each of these ways, and compares what comes of it with what must, and with each other. */
+/** Runs a scenario over each of these transports, and compares the results with the expected ones and with each other. */
 export async function endsAlike(
   scenario: Scenario,
   ways: readonly WayName[],

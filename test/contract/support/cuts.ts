@@ -51,7 +51,7 @@ export function cutting(cut: Cut): {
       for (const block of text.startsWith('{') ? [text] : text.split(/(?<=\n\n)/)) {
         if (this.isLost) return;
         this.onmessage?.({ data: block } as never);
-        // Answers to pings come when time wants it: the place of a cut must not depend on them.
+        // Pongs are not counted: their number depends on timing, and the place of a cut must not.
         if (block.startsWith('{')) continue;
         counts.block++;
         if (!hasCut && cut.after === 'block' && counts.block === cut.number) this.break();
@@ -73,7 +73,7 @@ export function cutting(cut: Cut): {
   return { WebSocket: CutSocket, counts, hasCut: () => hasCut };
 }
 
-/** The same for the stock transport of `ai` 7, which wants the whole interface of a WebSocket; each frame of the server is a block. */
+/** The same for the stock transport of `ai` 7, which needs the whole WebSocket interface; each server frame is a block. */
 export function cuttingStock(cut: Cut): {
   WebSocket: new (url: string, protocols: string[]) => WebSocketLike;
   counts: { block: number; frame: number; sockets: number };
@@ -108,7 +108,7 @@ export function cuttingStock(cut: Cut): {
 
     send(data: string): void {
       if (this.isLost) return;
-      // What the page does after a cut is not cut again.
+      // Connections that the page opens after the cut are not cut again.
       counts.frame++;
       const isHere = !hasCut && counts.frame === cut.number;
       if (isHere && cut.after === 'unsent') return this.break();

@@ -6,7 +6,7 @@ import { type Scenario, scenarios } from './scenarios.ts';
 
 const NOWHERE = Number.POSITIVE_INFINITY;
 
-/** The same conversation with a model that takes its time, so that the line is back before the turn is over. */
+/** The same conversation with a slow model, so that the connection is restored before the turn is over. */
 function slowly(scenario: Scenario): Scenario {
   return {
     ...scenario,
@@ -25,7 +25,7 @@ function slowly(scenario: Scenario): Scenario {
   };
 }
 
-/** What must not differ, however often the line broke. */
+/** The results that must be equal, however often the connection broke. */
 const essence = ({ messages, stored, ran, ranInBrowser, error, left }: Played) => ({
   messages,
   stored,
@@ -35,7 +35,7 @@ const essence = ({ messages, stored, ran, ranInBrowser, error, left }: Played) =
   left,
 });
 
-/** Which of the places where a line can break are tried. */
+/** The places at which the test breaks the connection. */
 export type Choice = <T>(places: T[]) => T[];
 
 // A long answer is the same block again and again; two thousand cuts of it would show nothing new.
@@ -46,7 +46,7 @@ const short = scenarios
     [`${scenario.name}, slowly`, slowly(scenario)] as const,
   ]);
 
-/** Breaks a socket once at every place chosen, and compares with the socket that held. */
+/** Breaks a socket once at every chosen place, and compares with an unbroken socket. */
 async function breakSocket(
   scenario: Scenario,
   way: 'WebSocket' | 'stock WebSocket',
@@ -69,7 +69,7 @@ async function breakSocket(
   }
 }
 
-/** Breaks the line once at every place chosen, in every conversation, and compares with the line that held. */
+/** Breaks the connection once at every chosen place of every conversation, and compares with an unbroken one. */
 export function breakTheLine(choose: Choice): void {
   it.each(short)(
     '[R6] [R2] [T12] over the socket leaves no trace: %s',

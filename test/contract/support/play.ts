@@ -9,11 +9,11 @@ import type { Sdk } from '../../support/sdks.ts';
 import { executorsOf, type Scenario } from './scenarios.ts';
 import { type Way, type WayContext, type WayName, ways } from './ways.ts';
 
-/** How a conversation went. */
+/** The result of a conversation. */
 export interface Played {
-  /** As the page shows it, ids and times made equal. */
+  /** The messages that the page shows, with normalised ids and times. */
   messages: unknown;
-  /** As the server has it, likewise. */
+  /** The messages that the server stored, normalised likewise. */
   stored: unknown;
   sent: ReturnType<Way['sent']>;
   ran: string[];
@@ -54,7 +54,7 @@ export function closing<T extends { close(): Promise<void> | void }>(one: T): T 
   return one;
 }
 
-/** Where a scenario is played: something that serves its agent. */
+/** A server for the agent of a scenario. */
 export interface Stage {
   url: string;
   duologue: Duologue;
@@ -63,7 +63,7 @@ export interface Stage {
   left(): number;
 }
 
-/** Serves a scenario's agent; what its tools do is noted in `ran`. */
+/** Serves a scenario's agent; `ran` records the calls of its tools. */
 export type Staging = (scenario: Scenario, way: WayName, ran: string[]) => Promise<Stage>;
 
 /** The options of a server for a scenario. */
@@ -83,7 +83,7 @@ const onOneServer: Staging = async (scenario, way, ran) => {
   return { url, duologue: made.duologue, get: made.get, left: () => made.model.left };
 };
 
-/** Plays a scenario over one way with one SDK's chat. */
+/** Runs a scenario over one transport with the chat of one SDK version. */
 export async function play(
   scenario: Scenario,
   wayName: WayName,
@@ -101,7 +101,7 @@ export async function play(
     duologue: made.duologue,
     url: made.url,
     executors: executorsOf(scenario, ranInBrowser),
-    // The one line for plain chats: chunks that came while nobody read are read.
+    // The one line that a plain chat adds: it reads chunks that arrived while the chat read nothing.
     onPending: () => void chat.sendMessage(),
     ...network,
   });
@@ -125,7 +125,7 @@ export async function play(
   const { text, files } = scenario.says ?? { text: 'go' };
   void chat.sendMessage({ text, ...(files ? { files } : {}) });
   await person(scenario, chat, way, made, () => recovering);
-  // Nothing may follow: no resend, no second message.
+  // Nothing may follow: no repeated request, no second message.
   for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
   const { messages } = (await (await made.get('/sessions/chat-1')).json()) as { messages: Message[] };
   return {
@@ -139,7 +139,7 @@ export async function play(
   };
 }
 
-/** Does what the person and the page do, until the conversation is at rest. */
+/** Performs the actions of user and page until the conversation is at rest. */
 async function person(
   scenario: Scenario,
   chat: TestChat,
@@ -174,7 +174,7 @@ function isOver(scenario: Scenario, chat: TestChat, made: Stage): boolean {
   );
 }
 
-/** Where steps begin is the transport's own affair: ours begin one before what follows settled calls. */
+/** Transports may place `step-start` differently: ours begins a step before the parts that follow settled calls. */
 const isNoStep = ({ type }: { type: string }): boolean => type !== 'step-start';
 
 type Due = { key: string; act: () => unknown };

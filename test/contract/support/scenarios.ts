@@ -8,7 +8,7 @@ import { calls, partial, type ScriptedTurn, streamed, text } from '../../support
 export const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** What the person decides about a call, by its id. */
+/** The user's decisions, by call id. */
 export type Decisions = Readonly<Record<string, { approved: boolean; reason?: string }>>;
 
 /** How many requests a scenario takes: posts over SSE, frames over the socket. */
@@ -18,14 +18,14 @@ export interface Sends {
   bidi: { message: number; tool_result: number };
 }
 
-/** One conversation: what the model says, what the person does, and what must come of it. */
+/** One conversation: the model's turns, the user's actions, and the expected result. */
 export interface Scenario {
   name: string;
   says?: { text: string; files?: { type: 'file'; mediaType: string; url: string }[] };
   turns: () => ScriptedTurn[];
   tools?: (log: string[]) => BaseTool[];
   decisions?: Decisions;
-  /** Outputs of browser tools, by name: run by the transport where it can, else brought by the page. */
+  /** Outputs of browser tools, by name: the transport runs the tool where it can, else the page sends the output. */
   outputs?: Readonly<Record<string, unknown>>;
   /** Whether the transport runs the browser tools. */
   hasExecutors?: boolean;
@@ -116,7 +116,7 @@ const besides: Scenario[] = [
   ran: ['weather Oslo', 'pay Alice 30'],
 }));
 
-/** A browser tool, run by the transport or brought by the page. */
+/** A browser tool, run by the transport or by the page. */
 function browser(hasExecutors: boolean): Scenario[] {
   const how = hasExecutors ? 'run by the transport' : 'brought by the page';
   return [
@@ -152,7 +152,7 @@ function browser(hasExecutors: boolean): Scenario[] {
 
 const LONG = Array.from({ length: 2000 }, (_, index) => `word${index} `);
 
-/** The conversations that must end alike, whichever way they take. */
+/** The conversations that must end alike over every transport. */
 export const scenarios: Scenario[] = [
   {
     name: 'text',

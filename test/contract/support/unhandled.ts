@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
-/** Fails every test of a file during which a rejection had nobody to hear it. */
+/** Fails every test of a file during which a promise rejection was unhandled. */
 export function failOnUnhandled(): void {
   const rejections: unknown[] = [];
   const note = (reason: unknown) => rejections.push(reason);

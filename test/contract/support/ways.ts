@@ -14,21 +14,21 @@ import type { TestChat } from '../../client/support/chat.ts';
 import type { Sdk } from '../../support/sdks.ts';
 import type { Sends } from './scenarios.ts';
 
-/** A page's way to the server. */
+/** A transport of a page, with what the page must do around it. */
 export interface Way {
   transport: ChatTransport<Message>;
   sendAutomaticallyWhen: (options: { messages: Message[] }) => boolean;
   /** Whether the transport runs browser tools. */
   hasExecutors: boolean;
-  /** Whether outputs that the page brings must be sent by hand. */
+  /** Whether the page must send the outputs of its tools itself. */
   sendsByHand: boolean;
   sent: () => number | Sends['bidi'];
-  /** What a page does after an error of the network; without it the transport does it by itself. */
+  /** The page's recovery from a network error; absent where the transport recovers by itself. */
   recover?: (chat: TestChat) => Promise<void>;
   close: () => void;
 }
 
-/** What a way is made of. */
+/** The inputs of a transport. */
 export interface WayContext {
   sdk: Sdk;
   duologue: Duologue;
@@ -40,7 +40,7 @@ export interface WayContext {
   onReset?: (messages: Message[]) => void;
 }
 
-/** The names of the ways. */
+/** The names of the transports. */
 export type WayName =
   | 'memory'
   | 'SSE'
@@ -49,13 +49,13 @@ export type WayName =
   | 'WebSocket'
   | 'WebSocket, turn by turn';
 
-/** How long a server has to answer a ping while something is awaited: a busy machine needs it. */
+/** The pong timeout while a request is pending; long, for a busy machine. */
 const PULSE_MS = 2_000;
 
-/** Time as it is, but without waiting before another try. */
+/** Real time, but without delays between retries. */
 export const impatient: Timers = {
   now: () => Date.now(),
-  // So that no wait before another try is as long as that for a ping.
+  // A fixed jitter with which no retry delay equals the pong timeout.
   random: () => 0.1,
   after(ms, work) {
     const timer = setTimeout(work, ms === PULSE_MS || ms >= 10_000 ? ms : 0);
@@ -63,7 +63,7 @@ export const impatient: Timers = {
   },
 };
 
-/** The ways from a page to the server. */
+/** The transports from a page to the server. */
 export const ways: Record<WayName, (context: WayContext) => Way> = {
   memory: (context) =>
     overSse({

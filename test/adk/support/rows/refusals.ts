@@ -7,7 +7,7 @@ import { the } from '../talk.ts';
 
 const act = defineTool({ name: 'act', description: 'A tool.', needsApproval: true, execute: () => 'done' });
 
-/** What cannot work, and is told in words. */
+/** Features that cannot work, which the server rejects with a clear error. */
 export const REFUSALS: Row[] = [
   refused(
     'approval, browser tool or confirmation inside Sequential, Parallel and Loop agents',

@@ -14,7 +14,7 @@ interface Kind {
   feature: string;
   tool(ran: string[]): BaseTool;
   answer(talk: Talk, asked: readonly Chunk[]): Promise<Chunk[]>;
-  /** What its tool does on the server. */
+  /** The server side of its tool. */
   effects: string[];
 }
 
@@ -67,7 +67,7 @@ const KINDS: Kind[] = [
   },
 ];
 
-/** What a process has of a workflow of three nodes, of which the second waits: its agent, and the requests to its model. */
+/** One process with a workflow of three nodes, of which the second waits: its agent, and the requests that its model received. */
 function threeNodes(ran: string[], tool: BaseTool, turns: readonly ScriptedTurn[]) {
   const first = (_: NodeContext, input: unknown) => {
     ran.push('first');
@@ -90,7 +90,7 @@ function threeNodes(ran: string[], tool: BaseTool, turns: readonly ScriptedTurn[
 const ASKS = [call('act', { amount: 5 }, 'call-1')];
 const SAYS = [text('Done.')];
 
-/** A model request by what its contents are. */
+/** A model request, summarised by the kinds of its contents. */
 function contentsOf(model: ScriptedModel): (string | undefined)[][] {
   return model.lastContents.map(({ parts = [] }) => parts.map((part) => Object.keys(part)[0]));
 }
@@ -110,7 +110,7 @@ async function pausesOnce(place: Place, { tool, answer, effects }: Kind): Promis
   expect(contentsOf(model)).toEqual(CONTINUED);
 }
 
-/** The same after the process that asked was killed: another one gets the answer. */
+/** The same after the process that sent the request was killed: another process receives the answer. */
 async function pausesOnceAndIsKilled(place: Place, { tool, answer, effects }: Kind): Promise<void> {
   const ran: string[] = [];
   const before = threeNodes(ran, tool(ran), [ASKS]);
