@@ -22,7 +22,7 @@ import { type AgentRoot, agentsIn, isToolNode, nodesIn } from './agents.ts';
 import { type ApprovalOverride, mayWait } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
-/** The agents that are used as tools in a tree, each with the names of the agents that lead to it. */
+/** The agents that are used as tools in a tree, each with the names of the agents on the path from the root to it. */
 export function agentsUsedAsTools(root: AgentRoot): { agent: BaseAgent; path: string[] }[] {
   const found = new Map<BaseAgent, string[]>();
   const walk = (agent: BaseAgent, path: string[]): void => {
@@ -40,7 +40,7 @@ export function agentsUsedAsTools(root: AgentRoot): { agent: BaseAgent; path: st
   return [...found].map(([agent, path]) => ({ agent, path }));
 }
 
-/** The names of all agents that are used as tools in a tree: ADK keeps a session of its own for each, by that name. */
+/** The names of all agents that are used as tools in a tree. ADK keeps a separate session for each, under that name. */
 export function agentToolNames(root: AgentRoot): Set<string> {
   return new Set(agentsUsedAsTools(root).map(({ agent }) => agent.name));
 }
@@ -48,14 +48,16 @@ export function agentToolNames(root: AgentRoot): Set<string> {
 /** The tools of a tree of agents, as far as they are known when the server starts. */
 export interface KnownTools {
   names: ReadonlySet<string>;
-  /** The names of agents that may have further tools, known only when they run: agents with toolsets, and agents of another kind. */
+  /**
+   * The names of agents that may have further tools, which are known only when they run: LLM agents with toolsets, and agents that are no LLM agents.
+   */
   open: ReadonlySet<string>;
 }
 
 /** Tools that ADK gives to agents by itself. */
 const OF_ADK = ['transfer_to_agent', 'set_model_response', 'finish_task', 'exit_loop'];
 
-/** Reads the tools of a tree; throws when an agent has two tools of one name, of which ADK would call only the last. */
+/** Reads the tools of a tree. Throws when an agent has two tools with the same name, because ADK would only ever call the last one. */
 export function knownTools(root: AgentRoot): KnownTools {
   const names = new Set(OF_ADK);
   const open = new Set<string>();
@@ -123,7 +125,7 @@ export function checkCopy(root: unknown): void {
   }
 }
 
-/** Refuses a tool that is itself a node and may wait: ADK would run it, or drop its question, without asking the user. */
+/** Refuses a tool that is itself a workflow node and may wait: ADK would run it without asking the user, or drop its question. */
 function checkToolNode({ tool }: ToolNode, workflow: string): void {
   if (!((tool as unknown) instanceof BaseTool)) throw foreign(`The tool ${nameOf(tool)}`);
   if (!mayWait(tool)) return;
@@ -146,14 +148,14 @@ function foreign(what: string): Error {
 /** How ADK runs an agent: one live run for the whole conversation (`runLive`), or one run for each answer (`runAsync`). */
 export type Driver = 'live' | 'turn';
 
-/** What the choice of a driver depends on beside the agent. */
+/** What the choice of a driver depends on besides the agent. */
 export interface DriverFacts {
   plugins: readonly BasePlugin[];
   /** The option `driver`. */
   asked: Driver | undefined;
   /** Whether a model of the tree can only be used live. */
   isLiveOnly: boolean;
-  /** Whether the model hears sound when it is used live. */
+  /** Whether the model accepts audio in a live run. */
   hears: boolean;
 }
 
@@ -176,9 +178,10 @@ const PLUGIN_GAPS = [
 ] as const;
 
 /**
- * Chooses how ADK runs an agent over a socket. LLM agents run live; trees with other agents turn by turn, since ADK runs some of those not at all and others
- * for one step only. An agent with a callback, plugin or output schema that a live run would ignore runs turn by turn too, so that no guardrail is skipped.
- * The option `driver` decides first, and a model that can only be used live is used live: the warning then names what ADK ignores.
+ * Chooses how ADK runs an agent over a socket. LLM agents run live. Trees with other agents run turn by turn, because in a live run ADK does not run
+ * some of those agents at all, and others for one step only. An agent with a callback, plugin or output schema that a live run would ignore runs turn
+ * by turn too, so that no guardrail is skipped. The option `driver` decides first, and a model that can only be used live is used live: the warning
+ * then names what ADK ignores.
  */
 export function chooseDriver(
   root: AgentRoot,
@@ -198,7 +201,7 @@ export function chooseDriver(
   return { driver: 'turn', warning: hears ? warning : null };
 }
 
-/** ADK cannot run a workflow live: it is driven turn by turn, and refused where that is impossible. */
+/** Chooses the driver of a workflow. ADK cannot run a workflow live, so it is driven turn by turn, and refused where that is impossible. */
 function driverOfWorkflow(name: string, asked: Driver | undefined, isLiveOnly: boolean): DriverChoice {
   const why =
     asked === 'live'
@@ -210,7 +213,7 @@ function driverOfWorkflow(name: string, asked: Driver | undefined, isLiveOnly: b
   return { driver: 'turn', warning: null };
 }
 
-/** What a live run of a tree would ignore, in words: `beforeModelCallback of the agent "teller"`. */
+/** Lists what a live run of a tree would ignore, for a warning: `beforeModelCallback of the agent "teller"`. */
 function liveGaps(root: BaseAgent, plugins: readonly BasePlugin[]): string[] {
   return [
     ...agentGaps(root),
@@ -232,7 +235,7 @@ function agentGaps(agent: BaseAgent): string[] {
   ];
 }
 
-/** Whether an instruction has the value of a state in it: ADK fills it in once for a whole live run. */
+/** Whether an instruction has a placeholder for a state value (`{name}`): ADK fills it in only once for a whole live run. */
 function readsState({ instruction, globalInstruction }: LlmAgent): boolean {
   return [instruction, globalInstruction].some(
     (text) => typeof text === 'string' && /\{[\w:.]+\??\}/.test(text),
@@ -252,14 +255,14 @@ function isLiveTree(root: BaseAgent): boolean {
   return converses(root) && root.subAgents.every(isLiveTree);
 }
 
-/** Whether an agent talks with the user itself, or hands over to one that does. */
+/** Whether an agent talks with the user itself, or routes the user to an agent that does. */
 function converses(agent: BaseAgent): boolean {
   return isLlmAgent(agent) || isRoutedAgent(agent);
 }
 
 /**
- * The workflow that an agent is a step of, or null. When a call is answered, ADK resumes an agent but never a workflow, so inside a workflow no call can wait
- * for a user or a browser.
+ * The workflow that an agent is a step of, or null. When a call is answered, ADK can resume an agent but not a workflow, so inside a workflow no call
+ * can wait for a user or a browser.
  */
 export function workflowAround(agent: BaseAgent): BaseAgent | null {
   for (let outer = agent.parentAgent; outer; outer = outer.parentAgent) {
@@ -271,7 +274,7 @@ export function workflowAround(agent: BaseAgent): BaseAgent | null {
 /** Why a call inside a workflow is refused. */
 export function cannotWait(tool: string, asks: boolean, workflow: BaseAgent): string {
   const whom = asks ? 'an approval' : 'an answer from outside';
-  return `${tool} waits for ${whom}, which nothing can inside the workflow "${workflow.name}": it would not go on where it stopped.`;
+  return `${tool} waits for ${whom}, but no call can wait inside the workflow "${workflow.name}": the workflow could not continue where it stopped.`;
 }
 
 /** A warning for each tool of a tree that is inside a workflow and may wait, so that the operator knows before a call is refused. */
@@ -288,7 +291,7 @@ export function waitsInWorkflows(root: AgentRoot, override: ApprovalOverride): s
   });
 }
 
-/** Warnings about the tools inside agents that are used as tools which may wait: their calls fail. */
+/** Warnings about tools that may wait inside agents that are used as tools: their calls fail. */
 export function waitsInAgentTools(root: AgentRoot, override: ApprovalOverride): string[] {
   const inside = (agent: BaseAgent, path: string): string[] => [
     ...(isLlmAgent(agent) ? agent.tools.filter(isBaseTool) : [])

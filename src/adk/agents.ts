@@ -13,12 +13,12 @@ import {
 /** The root of a conversation: an agent, or a workflow of ADK 2. */
 export type AgentRoot = RunnableRoot;
 
-/** The root that an option names: an `App` names its own. */
+/** The root agent of the option `agent`: for an `App`, the root that the app names. */
 export function rootOf(given: AgentRoot | App): AgentRoot {
   return isApp(given) ? given.rootAgent : given;
 }
 
-/** The nodes of a workflow, those of workflows inside included, and those of agents that a parallel node runs. */
+/** The nodes of a workflow, including those of nested workflows and the nodes that parallel nodes run. */
 export function* nodesIn(root: AgentRoot): Generator<BaseNode> {
   if (!isWorkflow(root)) return;
   for (const node of root.graph?.nodes ?? []) {

@@ -12,10 +12,10 @@ import {
 import { type AgentRoot, agentsIn } from './agents.ts';
 import { DuologueTool } from './tools.ts';
 
-/** Marks a gated tool. A call of it may wait for a user or the browser: its function has then returned to ADK without a response. */
+/** Marks a gated tool. When a call of a gated tool waits for a user or the browser, the function of the tool returns to ADK without a response. */
 export const GATED = Symbol('duologue.gated');
 
-/** How a gated tool ended, by the context of its call. A call that waits, or was refused, has no entry. */
+/** How a gated tool ended, by the context of its call. A call that waits or was refused has no entry. */
 const ends = new WeakMap<Context, 'returned' | 'threw'>();
 
 /** Marks the context of a call whose gated tool ran, so that ADK calls the after-tool callbacks for it. */
@@ -24,8 +24,8 @@ export function markRun(context: Context, end: 'returned' | 'threw'): void {
 }
 
 /**
- * Whether the after-tool callbacks are called for a call. ADK calls them for every call, even for one that waits for a user and has no response yet, and
- * takes their return value as its output. An error of a tool is no response either, unless a plugin gave a response for it.
+ * Whether the after-tool callbacks should be called for a call. ADK calls them for every call, even for one that waits for a user and has no response
+ * yet, and uses their return value as the output. A tool that threw has no response either, unless a plugin gave one.
  */
 function hasResponse(tool: BaseTool, context: Context, response: unknown): boolean {
   if (!(GATED in tool)) return true;
@@ -46,7 +46,7 @@ export function guardAgentCallbacks(agent: LlmAgent): void {
   Object.defineProperty(agent, name, { get, configurable: true });
 }
 
-/** The same for the plugins of a runner. */
+/** Keeps ADK from calling the after-tool callbacks of the runner's plugins for calls whose tool has not run. */
 export function guardPluginCallbacks(manager: PluginManager): void {
   const run = manager.runAfterToolCallback.bind(manager);
   manager.runAfterToolCallback = async (params) =>
@@ -54,8 +54,8 @@ export function guardPluginCallbacks(manager: PluginManager): void {
 }
 
 /**
- * Whether something of the application looks at an output of the browser before it counts: after-tool callbacks of its agents, plugins, of which each may have
- * one, or the output schema of a tool. A toolset may bring such a tool.
+ * Whether the application may check an output of the browser before it is used: by after-tool callbacks of its agents, by plugins (each may have such
+ * a callback), or by the output schema of a tool, which a toolset may bring.
  */
 export function looksAtOutputs(root: AgentRoot, plugins: readonly unknown[]): boolean {
   const looks = (agent: BaseAgent): boolean =>
@@ -101,7 +101,7 @@ export async function runAfterTool(
     for (const callback of callbacks) altered ??= await callback({ tool, args, context, response });
     return altered ?? output;
   } catch (error) {
-    // The tool has done its work: an error that does not say so would make user and model try it again.
+    // The tool has already run. The error must say so, or user and model would try the call again.
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`${tool.name} ran, but a callback after it failed: ${why}`);
   }

@@ -51,14 +51,15 @@ export interface DeferredExecution extends DeferredPlace {
   args: Record<string, unknown>;
   /** Whether a user approved the call. */
   approved: boolean;
-  /** What the user sent for the tool with the approval; null when there is nothing. */
+  /** The answer that the user sent to the tool together with the approval; null when there is none. */
   answer: unknown;
   signal: AbortSignal;
 }
 
 /**
- * The outcome of a deferred call. `asks`: the tool itself wants a user to confirm first. `waits`: it was started, and its output comes from the client. With
- * `actions` comes the session that the tool read, so that conflicting changes are found when they are stored.
+ * The outcome of a deferred call. `asks`: the tool itself wants a user to confirm before it does anything. `waits`: a long-running tool was started,
+ * and its output comes from outside. An output also has the session that the tool read, so that conflicting state changes are found when they are
+ * stored.
  */
 export type Outcome =
   | { kind: 'output'; output: unknown; actions: EventActions; session: Session }
@@ -67,8 +68,8 @@ export type Outcome =
   | { kind: 'waits' };
 
 /**
- * Runs a recorded call on the server. State that the tool writes is kept apart until its response is stored. ADK called the before-tool
- * callbacks when the model made the call; the after-tool callbacks are called here.
+ * Runs a recorded call on the server. State changes of the tool are not applied to the session until its response is stored. ADK called the
+ * before-tool callbacks when the model made the call; the after-tool callbacks are called here.
  */
 export async function runDeferred(execution: DeferredExecution): Promise<Outcome> {
   const { tool, tools, callId, args, session, signal } = execution;
@@ -157,7 +158,10 @@ async function callTool({ tool, args, context: toolContext }: AnsweredCall): Pro
   }
 }
 
-/** A confirmed tool of ADK does not call its predicate again: one that throws would make the approval worthless. */
+/**
+ * Returns the tool to run. For a confirmed ADK tool, the `requireConfirmation` predicate is replaced by `true`: if the predicate were called again
+ * and threw, the approved call would fail.
+ */
 function execution(tool: BaseTool, context: Context): BaseTool {
   if (!isFunctionTool(tool) || tool instanceof DuologueTool || !context.toolConfirmation?.confirmed)
     return tool;
@@ -192,7 +196,7 @@ function contextOf(place: DeferredPlace, abortSignal?: AbortSignal): InvocationC
   });
 }
 
-/** The function response of a call in ADK's form: objects as they are, everything else wrapped as ADK wraps it. */
+/** The function response of a call in ADK's form: an object stays as it is, and any other output is wrapped as ADK wraps it. */
 export function toResponse(output: unknown): Record<string, unknown> {
   if (Array.isArray(output)) return { results: output };
   if (typeof output === 'object' && output !== null) return output as Record<string, unknown>;

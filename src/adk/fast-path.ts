@@ -8,12 +8,12 @@ import {
 } from '@google/adk';
 
 /**
- * Passes the partial texts of a model call around ADK, whose dozen layers would each handle every token and change nothing. ADK
- * gets the whole response at the end, as ever. When it returns a promise, the model is read on after that resolves.
+ * Receives the partial texts of a model call directly, past ADK: each of ADK's dozen layers would handle every token and change nothing. ADK still
+ * gets the whole response at the end. If the fast path returns a promise, the model's next output is read after the promise resolves.
  */
 export type FastPath = (response: LlmResponse) => Promise<void> | undefined;
 
-/** A fast path that also gets the agent whose model speaks. A response does not name it; ADK's events do. */
+/** A fast path that also gets the agent whose model produces the text. A model response does not name its agent; ADK's events do. */
 export type AgentFastPath = (response: LlmResponse, from: Speaker) => Promise<void> | undefined;
 
 /** The agent that a text comes from, as ADK's events name it. */
@@ -23,7 +23,10 @@ export interface Speaker {
 }
 
 const CALL = Symbol('duologue.fast-path');
-/** A key of its own: a live connection makes calls with its request, and only the connection knows when they may bypass ADK. */
+/**
+ * A separate key for live connections. A live connection may make model calls with its own request, and only the connection knows when their texts
+ * may bypass ADK.
+ */
 const LIVE = Symbol('duologue.live-fast-path');
 
 interface WithFastPath {
@@ -44,7 +47,10 @@ export function addFastPath(
   (request as WithFastPath)[live ? LIVE : CALL] = (response) => fastPath(response, from);
 }
 
-/** Removes and returns the fast path of a model call. A model of the application that wraps another one must not be bypassed. */
+/**
+ * Removes and returns the fast path of a model call. It is removed so that a model of the application that passes the request on to another model is
+ * not bypassed.
+ */
 export function takeFastPath(request: LlmRequest): FastPath | undefined {
   return take(request, CALL);
 }
@@ -62,10 +68,10 @@ function take(request: WithFastPath & LlmRequest, which: keyof WithFastPath): Fa
 
 /** Whether a callback, a plugin, a processor or a code executor of the application looks at partial texts. */
 function isWatched({ agent, pluginManager }: InvocationContext): boolean {
-  // An agent of another kind around it may hold its texts back.
+  // An enclosing agent that is no plain LLM agent may hold the texts of this agent back.
   if (!isLlmAgent(agent) || !isAllPlain(agent.rootAgent)) return true;
   const { plugins } = pluginManager as unknown as { plugins?: Iterable<unknown> };
-  // The first plugin is ours.
+  // The gate plugin is always there; any other plugin belongs to the application.
   const isAlone = plugins !== undefined && [...plugins].length === 1;
   const { canonicalAfterModelCallbacks, responseProcessors, codeExecutor } = agent;
   return (

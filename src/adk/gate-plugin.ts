@@ -42,20 +42,23 @@ export interface RunKey {
   id: string;
 }
 
-/** What is known of the calls of a run. */
+/** What a run knows about its calls, for the reader of its events. */
 export interface RunView {
   factsOf(callId: string): ToolFacts;
-  /** Whether before-tool callbacks may still change a call that may wait. Such a call is announced when it waits, with the arguments that will run. */
+  /**
+   * Whether a call may wait, and before-tool callbacks may still change its arguments. Such a call is announced only when it waits, with the
+   * arguments that will run.
+   */
   mayChange(callId: string): boolean;
   /** Resolves when ADK has read the session: later events are not in the history of this run. */
   readonly begun: Promise<void>;
-  /** What nodes of a workflow ask the user in an event: the calls that wait from then on. */
+  /** The questions that workflow nodes ask the user in an event, as calls that wait from then on. */
   questionsIn(event: Event): DeferredCall[];
   /** The chunk for the response of a call that ADK's own loop answered. */
   outputChunk(callId: string, response: Record<string, unknown>): Chunk;
 }
 
-/** A run with the tools its agents have in this step and what was decided about each call. */
+/** A run in progress, with the tools that its agents have in this step and the decision about each call. */
 export class ActiveRun implements RunView {
   readonly run: Run;
   /** The tools of each agent with their gates, by agent and name. */
@@ -63,14 +66,14 @@ export class ActiveRun implements RunView {
   readonly decisions = new Map<string, Decision>();
   /** The arguments on which the decision about each call is based, as JSON. */
   private readonly decidedOn = new Map<string, string>();
-  /** Calls whose tool failed: the response alone does not distinguish a failure from an output that looks like one. */
+  /** Calls whose tool failed. They are recorded because the response of a failure may look like an output. */
   readonly failures = new Set<string>();
   readonly begun: Promise<void>;
   /** Calls that may wait, and that before-tool callbacks have not seen yet. */
   readonly changeable = new Set<string>();
   private readonly outputs = new Map<string, unknown>();
   private readonly writers = new Set<string>();
-  /** What nodes of a workflow ask the user, by call id. */
+  /** The questions that workflow nodes ask the user, by call id. */
   private readonly asked = new Map<string, DeferredCall>();
   markBegun: () => void = () => undefined;
   /** The events that are being stored, by their ids. */
@@ -114,8 +117,8 @@ export class ActiveRun implements RunView {
   }
 
   /**
-   * The decision about a call with these arguments; undefined when there is none, or when a callback has changed them since. A call with unreadable arguments
-   * stays refused: a callback cannot replace the arguments that were lost.
+   * The decision about a call with these arguments; undefined when there is none, or when a callback has changed the arguments since. A call with
+   * unreadable arguments stays refused: a callback cannot restore arguments that were lost.
    */
   decisionOn(callId: string, args: Record<string, unknown>): Decision | undefined {
     const decision = this.decisions.get(callId);
@@ -123,7 +126,7 @@ export class ActiveRun implements RunView {
     return isFinal || this.decidedOn.get(callId) === JSON.stringify(args) ? decision : undefined;
   }
 
-  /** Keeps the output of a tool, as opposed to the response that ADK makes of it. */
+  /** Keeps the output of a tool as the tool returned it; ADK may wrap it in a response. */
   keep(callId: string, output: unknown): unknown {
     this.outputs.set(callId, output);
     return output;
@@ -134,7 +137,7 @@ export class ActiveRun implements RunView {
     if (callId !== undefined) this.writers.add(callId);
   }
 
-  /** Those of the calls that changed state; all of them, when none is known to have. */
+  /** Returns the calls that changed state; all given calls when none of them is known to have changed state. */
   writersOf(callIds: readonly string[]): readonly string[] {
     const known = callIds.filter((id) => this.writers.has(id));
     return known.length > 0 ? known : callIds;
@@ -180,7 +183,7 @@ const GATE = 'duologue';
 
 const NOTHING: Promise<undefined> = Promise.resolve(undefined);
 
-/** What the plugin must know of the agents of a server. */
+/** What the plugin gets from the server about its agents. */
 export interface GatedAgents {
   /** Prepares an agent that a workflow made while it ran, so that its calls pass the gates. */
   prepare(agent: LlmAgent): void;
@@ -197,7 +200,7 @@ interface EventParams {
   event: Event;
 }
 
-/** The link from inside ADK to the session that runs: tools find it through their context, without any global. */
+/** The link from ADK's callbacks and tools to the run of a session. Tools find it through their context, so no global variable is needed. */
 export class GatePlugin extends BasePlugin {
   private readonly active = new Map<string, ActiveRun>();
   readonly override: ApprovalOverride;
@@ -231,7 +234,7 @@ export class GatePlugin extends BasePlugin {
   }: {
     invocationContext: InvocationContext;
   }): Promise<Content | undefined> {
-    // ADK names no agent where the root is a workflow.
+    // ADK sets no `agent` in the context when the root is a workflow.
     const unanswered = invocationContext.agent ? null : prepareWorkflow(invocationContext);
     this.activeIn(invocationContext)?.markBegun();
     return unanswered === null ? undefined : { role: 'model', parts: [{ text: unanswered }] };
@@ -264,7 +267,7 @@ export class GatePlugin extends BasePlugin {
     this.active.get(keyOf(key))?.stored(id);
   }
 
-  /** ADK calls every plugin for every token, so this allocates nothing. */
+  /** ADK calls this for every token, so it allocates nothing. */
   override afterModelCallback(): Promise<undefined> {
     return NOTHING;
   }
@@ -311,7 +314,7 @@ export class GatePlugin extends BasePlugin {
     return undefined;
   }
 
-  /** Turns a response without JSON into an error of its call. A callback may have returned it, so that no gate has checked it. */
+  /** Replaces a response that cannot be written as JSON by an error. A callback may have returned the response, so that no gate has checked it. */
   private checkResponses(event: Event, invocationContext: InvocationContext): void {
     for (const response of getFunctionResponses(event)) {
       const { id, name = 'the tool' } = response;
@@ -339,7 +342,7 @@ export class GatePlugin extends BasePlugin {
     return decide(tool, args, now, this.override);
   }
 
-  /** Corrects the responses of calls whose changes were not stored because of a conflict. */
+  /** Replaces the responses of calls whose state changes were not stored because of a conflict by errors. */
   withdraw(key: RunKey, event: Event): void {
     const active = this.active.get(keyOf(key));
     const responses = getFunctionResponses(event);
@@ -365,7 +368,7 @@ export function pluginIn(context: { pluginManager: PluginManager }): GatePlugin 
   return plugin instanceof GatePlugin ? plugin : undefined;
 }
 
-/** A finished transcript as content: without it, later requests would lack the speech. */
+/** A finished transcript as the content of its event: without content, the speech would be missing in later model requests. */
 function spokenContent(event: Event): Event['content'] {
   if (event.partial || event.content) return undefined;
   const { inputTranscription: input, outputTranscription: output } = event;

@@ -40,8 +40,8 @@ export function instrument(root: AgentRoot): void {
 }
 
 /**
- * Prepares the agents of a tree. An agent that is used as a tool is prepared the same way: its sessions are in the same store, and it may be a sub-
- * agent too.
+ * Prepares the agents of a tree. An agent that is used as a tool is prepared the same way, because its sessions are in the same store, and because it
+ * may also be a sub-agent.
  */
 function instrumentTree(root: AgentRoot): void {
   for (const agent of agentsIn(root)) {
@@ -61,8 +61,9 @@ function instrumentTree(root: AgentRoot): void {
 const GATE_TOOL = 'duologue_gate';
 
 /**
- * Runs last before an agent's own tools are put into a request. An agent that has tools gets a gate after them, whenever they were added. An agent without
- * tools gets no tool of ours either: ADK would no longer ask its model for structured output.
+ * A request processor that runs last, before ADK puts the agent's own tools into the request. It adds the `Gate` tool after the tools of an agent,
+ * even after tools that were added later. An agent without tools gets no `Gate` tool, because with any tool ADK would no longer ask the model for
+ * structured output.
  */
 class GateBuilder extends BaseLlmRequestProcessor {
   override async *runAsync(
@@ -76,12 +77,16 @@ class GateBuilder extends BaseLlmRequestProcessor {
       for (const tool of agent.tools) rememberDeclaration(tool);
       agent.tools = [...agent.tools.filter((tool) => !(tool instanceof Gate)), new Gate()];
     }
-    // A plugin that selects tools leaves out those it does not know; without the gate the selected ones would never ask.
+    // A plugin that restricts the tools of a request does not know the `Gate` tool and would leave it out. Then the allowed tools would run without
+    // asking for approval.
     request.allowedTools?.push(GATE_TOOL);
   }
 }
 
-/** Is the last of an agent's tools and has no declaration: ADK calls it once all tools are in the request, and it puts a gate before each. */
+/**
+ * The last tool of an agent, without a declaration. ADK processes it when all other tools are in the request, and it then puts a gate before each of
+ * them.
+ */
 class Gate extends BaseTool {
   constructor() {
     super({ name: GATE_TOOL, description: 'Puts a gate before every tool.' });
@@ -112,7 +117,7 @@ function putGates(request: LlmRequest, context: InvocationContext, agentName: st
   active?.tools.set(agentName, tools);
 }
 
-/** Tools of ADK itself: ADK reads their effect from the response that its own loop makes. */
+/** Tools of ADK itself. They run inside ADK's loop even in a live run, because ADK reads their effect from the response that its loop makes. */
 const FRAMEWORK = new Set([
   'transfer_to_agent',
   'finish_task',
@@ -126,13 +131,13 @@ interface ToolRequest {
   toolContext: Context;
 }
 
-/** A tool with its gate: it runs, or its call is deferred and nothing waits for it. */
+/** A tool with its gate. A call either runs inside ADK's loop, or it is deferred and returns to ADK without a response. */
 class Gated extends BaseTool {
   readonly [GATED] = true;
   readonly inner: BaseTool;
-  /** A live model that supports it continues to speak while a call of this tool waits. */
+  /** Whether a call of this tool may wait: a live model that supports non-blocking calls then continues to speak meanwhile. */
   readonly nonBlocking: boolean;
-  /** A model that forgets a call when the user speaks can safely make this one again. */
+  /** Whether the tool has no side effects: a model that forgets a call when the user speaks can safely make it again. */
   readonly changesNothing: boolean;
 
   constructor(inner: BaseTool) {
@@ -157,7 +162,7 @@ class Gated extends BaseTool {
       markRun(toolContext, 'returned');
       return output;
     }
-    // The run that would ask the user is over.
+    // The run has ended, so no approval request could be sent.
     if (!active) throw new Error('The run is over.');
 
     const changed = changesIn(toolContext);
@@ -187,7 +192,7 @@ class Gated extends BaseTool {
     this.answerLater(false);
     if (decision.refusal) throw new Error(decision.refusal);
     if (decision.asks || decision.question) return later(decision);
-    // In a live run ADK reads nothing from the model while a tool runs, so no tool runs inside its loop.
+    // In a live run ADK reads no model output while it runs a tool. So the tool does not run inside ADK's loop: the call is deferred.
     if (active.run.live && !FRAMEWORK.has(this.name)) return later(decision);
     const { inner } = this;
     if (decision.runsOn === 'client' && inner instanceof DuologueTool) {
@@ -203,7 +208,7 @@ class Gated extends BaseTool {
     });
     const question = takeConfirmationRequest(toolContext, id);
     if (question) return later({ runsOn: decision.runsOn, asks: true, question });
-    // The client ends what a long-running tool started.
+    // A long-running tool returned nothing: its output comes later, from outside.
     if (inner.isLongRunning && output == null) return later({ runsOn: 'client', asks: false }, true);
     markRun(toolContext, 'returned');
     return active.keep(id, output);
@@ -262,7 +267,10 @@ function changesIn({ actions }: Context): Pick<EventActions, 'stateDelta' | 'art
   return isChanged ? { stateDelta: { ...stateDelta }, artifactDelta: { ...artifactDelta } } : undefined;
 }
 
-/** Stores the changes of the before-tool callbacks of a call: ADK would store them with the response, and a waiting call has none. */
+/**
+ * Stores the state and artifact changes of the before-tool callbacks of a deferred call. ADK would store them with the response, but a deferred call
+ * has none yet.
+ */
 async function keepChanges(
   changes: Pick<EventActions, 'stateDelta' | 'artifactDelta'>,
   { invocationContext, invocationId, agentName: author }: Context,
@@ -277,21 +285,26 @@ async function keepChanges(
   await sessionService?.appendEvent({ session, event });
 }
 
-/** Refuses a call that could not be resumed, with a clear text, instead of asking the user in vain. */
+/** Throws for a call that could not be resumed after an answer, so that the user is not asked in vain. */
 function checkMayWait(tool: string, { asks }: ToolFacts, { invocationContext }: Context): void {
   const { agent, liveRequestQueue, nodeToolDepth } = invocationContext;
   const workflow = agent && !liveRequestQueue ? workflowAround(agent) : null;
   if (workflow) throw new Error(cannotWait(tool, asks, workflow));
   const whom = asks ? 'an approval' : 'an answer from outside';
   if (nodeToolDepth > 0)
-    throw new Error(`${tool} waits for ${whom}, which nothing can inside a workflow that is used as a tool.`);
+    throw new Error(
+      `${tool} waits for ${whom}, but no call can wait inside a workflow that is used as a tool.`,
+    );
   if (agent && pluginIn(invocationContext)?.agents.has(agent.name) === false)
     throw new Error(
       `${tool} waits for ${whom}, which the agent "${agent.name}" cannot: the workflow made it while it ran, so no later process would find it.`,
     );
 }
 
-/** What a tool asked when it wanted a confirmation while it ran; removes that request, since the gate asks instead. */
+/**
+ * Returns the confirmation that a tool requested while it ran, as a question. Removes the request from the context, because the gate asks the user
+ * instead of ADK.
+ */
 export function takeConfirmationRequest(context: Context, callId: string): Question | undefined {
   const requested = context.actions.requestedToolConfirmations;
   const confirmation = requested && Object.hasOwn(requested, callId) ? requested[callId] : undefined;

@@ -17,7 +17,7 @@ import { restoreNames, showQuestions } from './node-questions.ts';
 /** Key in the custom metadata of an event: discard the named event and all after it, up to this marker. */
 const REWIND = 'duologueRewind';
 
-/** Custom metadata of a message without an author: it makes ADK continue, only its run may read it, and it is never stored. */
+/** Custom metadata of an empty message that makes ADK continue a run. Only that run reads it, and it is never stored. */
 export const RESUME = { duologue: 'resume' } as const;
 
 /** The response that a model gets for a call that still waits for the user or the browser. */
@@ -38,7 +38,7 @@ function isRewind(event: Event): boolean {
   return event.customMetadata?.[REWIND] !== undefined;
 }
 
-/** The events after the last rewind marker that names an event older than all of these: such a marker discards everything before it. */
+/** The events after the last rewind marker whose target is older than all loaded events: such a marker discards everything before it. */
 export function afterOlderRewind(events: readonly Event[]): readonly Event[] {
   const ids = new Set<unknown>(events.map(({ id }) => id));
   const mark = events.findLastIndex((event) => isRewind(event) && !ids.has(event.customMetadata?.[REWIND]));
@@ -46,8 +46,8 @@ export function afterOlderRewind(events: readonly Event[]): readonly Event[] {
 }
 
 /**
- * Gives the model a history that it accepts, and ends a run that goes turn by turn when a call of that run is open. A waiting call of an earlier run is shown
- * as pending.
+ * Gives the model a history that it accepts. In a run that is driven turn by turn, it ends the run when a call of the run is open. Waiting calls of
+ * earlier runs are shown to the model as pending.
  */
 export class HistoryProcessor extends BaseLlmRequestProcessor {
   override async *runAsync(
@@ -56,7 +56,7 @@ export class HistoryProcessor extends BaseLlmRequestProcessor {
   ): AsyncGenerator<Event, void, void> {
     const live = context.liveRequestQueue !== undefined;
     const { events, open } = prepareHistory(context.session.events, { placeholders: true });
-    // Agents that run in parallel have branches of their own, and do not wait for each other's calls.
+    // Agents that run in parallel have different branches, and do not wait for each other's calls.
     const isOwn = (event: Event) =>
       event.invocationId === context.invocationId && event.branch === context.branch;
     if (!live && open.some(isOwn)) {
@@ -76,8 +76,9 @@ export class HistoryProcessor extends BaseLlmRequestProcessor {
 }
 
 /**
- * The events of a session as a model accepts them: rewound events are left out, and the responses to the calls of one event come together right after it,
- * wherever they were recorded. `open` are the events with a call that has no response; with `placeholders` such a call gets one that says it is pending.
+ * The events of a session in a form that models accept: rewound events are left out, and all responses to the calls of one event directly follow that
+ * event, wherever they were recorded. `open` are the events with a call that has no response; with `placeholders`, such a call gets a response that
+ * says it is pending.
  */
 export function prepareHistory(
   all: Event[],
@@ -134,7 +135,7 @@ function withoutRewound(events: Event[]): Event[] {
   return kept;
 }
 
-/** The responses by call id, whether each comes right after its call, and the events with a call that has none. */
+/** Returns the responses by call id, whether each response directly follows its call, and the events with a call that has no response. */
 function survey(events: Event[]): {
   responses: Map<string, FunctionResponse>;
   inPlace: boolean;
@@ -197,7 +198,7 @@ const SCHEME = 'duologue-file:';
 
 /** Reads the files that events refer to; the session service of a server is one. */
 export interface FileSource {
-  /** Bytes of files in one request to a model. */
+  /** The largest number of bytes of all files in one request to a model. */
   readonly maxImageBytes: number;
   /** A file of a session; null when it no longer exists. */
   readFile(session: Session, fileId: string): Promise<Uint8Array | null>;
@@ -301,12 +302,12 @@ export interface Resumption {
   responses: FunctionResponse[];
 }
 
-/** The service keeps a session for two hours after its end. */
+/** How long after its last event a session is resumed. The provider keeps a session for two hours after its end; this leaves a margin. */
 const KEPT_MS = 100 * 60 * 1000;
 
 /**
- * How a live run can resume the session of the last one: only if every event since belongs to that session. Otherwise null, and a new session gets the
- * history.
+ * How a live run can resume the provider's session of the last run. Only possible if every event since belongs to that session; otherwise null, and a
+ * new session gets the history.
  */
 export function resumptionOf(events: readonly Event[], now: number): Resumption | null {
   const index = events.findLastIndex((event) => event.liveSessionResumptionUpdate !== undefined);
@@ -322,17 +323,17 @@ export function resumptionOf(events: readonly Event[], now: number): Resumption 
       getFunctionResponses(event).length === 0);
   if (since.some(isForeign)) return null;
   if (now - ((since.at(-1) ?? begun).timestamp ?? now) > KEPT_MS) return null;
-  // The model's last output shows that it got everything sent before.
+  // The model has got every response that was sent before its last output.
   const spoke = since.findLastIndex(
     (event) => event.author !== 'user' && (event.turnComplete || event.content?.role === 'model'),
   );
-  // A call that ran although the model had cancelled it has a result, which the model does not want.
+  // A call that ran although the model had cancelled it has a response that the model must not get.
   const cancelled = new Set(events.flatMap((event) => liveFactsOf(event).cancelledCalls ?? []));
   const responses = since
     .slice(spoke + 1)
     .flatMap((event) => getFunctionResponses(event))
     .filter(({ id = '' }) => !cancelled.has(id));
-  // As text, so that this layer needs no value of @google/genai.
+  // Written as a text, so that this module imports only types of @google/genai.
   const scheduling = 'SILENT' as FunctionResponseScheduling;
   return { handle, responses: responses.map((response) => ({ ...response, scheduling })) };
 }

@@ -6,7 +6,7 @@ import { usageOf as parseUsage } from '../parse/usage.ts';
 import type { Chunk, Citation, MessageMetadata, TokenUsage } from '../protocol/index.ts';
 import { liveFactsOf } from './live-facts.ts';
 
-/** What the events of a message become: chunks, and facts on which the session acts. */
+/** What the events of a message are turned into: chunks for clients, and facts for the state of the session. */
 export type MessageOutput =
   | Chunk
   | { type: 'call'; id: string; name: string; args: Record<string, unknown> }
@@ -15,12 +15,12 @@ export type MessageOutput =
   | { type: 'heard'; text: string; finished: boolean }
   | { type: 'failed'; code: string; message: string }
   | { type: 'interrupted'; cancelled: string[] }
-  /** `continues`: the model is about to speak again, or not; unknown for models that do not say. */
+  /** `continues`: whether the model is about to speak again; undefined for models that do not report it. */
   | { type: 'turn-complete'; continues: boolean | undefined; isIdle: boolean };
 
 type BlockKind = 'text' | 'reasoning';
 
-/** Written out, since strings that are concatenated at run time are slow to compare. */
+/** Chunk types as constants, because strings that are concatenated at run time are slow to compare. */
 const START = { text: 'text-start', reasoning: 'reasoning-start' } as const;
 const DELTA = { text: 'text-delta', reasoning: 'reasoning-delta' } as const;
 const END = { text: 'text-end', reasoning: 'reasoning-end' } as const;
@@ -31,21 +31,21 @@ interface Block {
   streamed: string;
 }
 
-/** One agent that writes to the message. Agents that run in parallel have blocks of their own. */
+/** One agent that writes to the message. Agents that run in parallel have separate blocks. */
 interface Writer {
   readonly author: string | undefined;
   readonly branch: string | undefined;
   readonly text: Block;
   readonly reasoning: Block;
-  /** The usage of the newest partial event; the final event of the model call has the whole. */
+  /** The usage that the newest partial event reported; the final event of the model call reports the total. */
   partialUsage: Event['usageMetadata'];
 }
 
 type FinishReason = NonNullable<Extract<Chunk, { type: 'finish' }>['finishReason']>;
 
 /**
- * Turns the events of one message into chunks. A model call returns partial texts and then its whole content again: only text that was not streamed yet is
- * passed on. All state belongs to one message and lives as long as its turn.
+ * Turns the events of one message into chunks. A model call yields partial texts and then its whole content again: only text that was not streamed
+ * yet becomes a chunk. All state belongs to one message and lives as long as its turn.
  */
 export class MessageChunks {
   private readonly images: 'file' | 'data-image';
@@ -87,7 +87,7 @@ export class MessageChunks {
     this.remember(event);
     const { waiting, continues, wasIdle, cancelledCalls } = liveFactsOf(event);
     if (waiting) out.push({ type: 'data-waiting', data: waiting, transient: true });
-    // The user's speech is in the history as content too; here only its transcript counts.
+    // The user's speech is also the content of this event, for the history; here only its transcript is used.
     if (parts && !event.inputTranscription) this.final(parts, event, out);
     const { text: heard = '', finished = false } = event.inputTranscription ?? {};
     if (heard !== '' || finished) out.push({ type: 'heard', text: heard, finished });
@@ -184,14 +184,15 @@ export class MessageChunks {
       }
       this.other(writer, part, out);
     }
-    // Live audio and thoughts come as content too, between the pieces of one transcript: only other parts end its text.
+    // Live audio and thoughts arrive as content between the pieces of one transcript. They must not end the text block of the transcript; other parts
+    // do.
     if (parts.some((part) => !part.inlineData && !part.thought)) {
       closeBlocks(writer, out);
       writer.text.streamed = '';
     }
     if (parts.some((part) => !part.inlineData)) {
       closeBlock(writer, 'reasoning', out);
-      // A transcript does not repeat the reasoning beside it, which still comes whole.
+      // An event with a transcript does not repeat the streamed reasoning; the whole reasoning still comes in a later event.
       if (!event.outputTranscription) writer.reasoning.streamed = '';
     }
     for (const source of sourcesOf(event)) {
@@ -256,7 +257,7 @@ export class MessageChunks {
     out.push({ type: 'file', mediaType: mimeType, url: `data:${mimeType};base64,${data}` });
   }
 
-  /** The transcript of speech is the text of the message. A finished transcript repeats its pieces. */
+  /** Adds a transcript of the agent's speech as text of the message. A finished transcript repeats all its pieces. */
   private transcript(
     writer: Writer,
     transcription: { text?: string; finished?: boolean },
@@ -323,13 +324,16 @@ export class MessageChunks {
     if (usage) this.usage = addUsage(this.usage, usageOf(usage));
   }
 
-  /** ADK uses the name of a finish reason as an error code to say why the model stopped; beside content that is no error. */
+  /**
+   * Reports a failure of the model. ADK also uses the name of a finish reason as an error code, to say why the model stopped; if there is content,
+   * that is no error.
+   */
   private fail(event: Event, out: MessageOutput[]): void {
     if (!event.errorCode) return;
-    // A prompt that is blocked has no finish reason beside its code.
+    // For a blocked prompt the event has an error code but no finish reason.
     const finish = finishOf(event.errorCode);
     const isFinish = event.errorCode === event.finishReason || finish === 'content_filter';
-    // A model that failed did not finish, whatever its output before.
+    // The finish reason `error` is a failure, even if the model produced output before.
     if (isFinish && finish !== 'error' && (event.content?.parts?.length || this.spoke)) {
       this.rawFinish ??= event.errorCode;
       return;

@@ -4,7 +4,10 @@ import type { Content, FunctionCall, Part } from '@google/genai';
 import { inputQuestion, REQUEST_INPUT } from './questions.ts';
 import type { DeferredCall } from './run.ts';
 
-/** Custom metadata of an event in which a node of a workflow asks the user. Its call has an id of ours: nodes may use one id again and again. */
+/**
+ * Custom metadata of an event in which a workflow node asks the user. The call in it gets a new id from the server, because a node may use the same
+ * id repeatedly.
+ */
 const ASKED_BY_NODE = { duologue: 'question' } as const;
 
 /** Whether a node of a workflow asks the user in this event. */
@@ -39,7 +42,7 @@ export function askedByNode(event: Event): Event | undefined {
   };
 }
 
-/** ADK marks the request of a node with an id of its own, which a call that a model makes does not have. */
+/** Whether a call is the question of a workflow node: ADK repeats its id as `interruptId` in the arguments, which a call of a model does not have. */
 function isNodeQuestion(call: FunctionCall | undefined): boolean {
   return call?.name === REQUEST_INPUT && call.id !== undefined && call.args?.interruptId === call.id;
 }
@@ -66,7 +69,7 @@ export function nodeQuestions(event: Event): DeferredCall[] {
   });
 }
 
-/** The ids by which the nodes that asked in these events know their questions, by call id. */
+/** For each call id, the id by which the node that asked knows its question. */
 export function interruptIds(events: readonly Event[]): Map<string, string> {
   const ids = new Map<string, string>();
   for (const event of events) {
@@ -79,8 +82,8 @@ export function interruptIds(events: readonly Event[]): Map<string, string> {
 const SHOWN_AS = 'duologue_request_input';
 
 /**
- * A history in which a model finds the questions that it asked with `requestInputTool`, and their answers. `restoreNames` gives the contents their real names
- * again. Questions of nodes stay hidden, as ADK has it.
+ * A history in which a model finds the questions that it asked with `requestInputTool`, and their answers. `restoreNames` later gives the calls their
+ * real names again. Questions of workflow nodes stay hidden from models, as in ADK.
  */
 export function showQuestions(events: Event[]): Event[] {
   const made = new Set<string>();

@@ -8,11 +8,14 @@ import { CallLink, type CallOutlet, DuologueTool, ToolContext } from './tools.ts
 export interface InnerRun {
   /** The names of the tools that ask, whatever their definitions say (`toolsRequiringApproval`). */
   readonly override: readonly string[] | undefined;
-  /** Why the first refused call inside cannot wait; the outer call ends with this text. */
+  /** Why the first call that was refused inside this run cannot wait; the outer call ends with this text. */
   refusal: string | null;
 }
 
-/** Inner runs by the abort signal of the outer call: ADK passes nothing else of that call to the runs inside, at any depth. */
+/**
+ * Inner runs by the abort signal of the outer call. The signal is the only thing of the outer call that ADK passes on to runs inside it, at any
+ * depth.
+ */
 const runs = new WeakMap<AbortSignal, InnerRun>();
 
 /** The run of an agent used as a tool that a context belongs to. */
@@ -21,8 +24,8 @@ export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefi
 }
 
 /**
- * Runs an agent that is used as a tool. ADK gives it a run of its own, without plugins and without a user: where a call inside would wait, ADK ends that run
- * and returns an empty text. This function throws the reason instead, and the outer call fails with it.
+ * Runs an agent that is used as a tool. ADK runs the agent in a separate run, without plugins and without a user: where a call inside would wait, ADK
+ * ends that run and returns an empty text. This function throws the reason instead, so that the outer call fails with it.
  */
 async function runAgentTool(
   tool: BaseTool,
@@ -51,7 +54,7 @@ export function refuseInside(run: InnerRun, tool: string, asks: boolean, context
   throw new Error(run.refusal);
 }
 
-/** What was decided about a call before it runs: once, so that approval request, ledger and execution agree. */
+/** The decision about a call. It is made once, before the call runs, so that approval request, ledger and execution agree. */
 export interface Decision extends ToolFacts {
   tool: BaseTool;
   /** The arguments after validation. */
@@ -91,7 +94,7 @@ export interface Run {
   readonly live: boolean;
   /** Whether a browser tool that has an optimistic output is answered with it at once. */
   readonly optimistic?: boolean;
-  /** Passes partial texts around ADK. */
+  /** Receives partial texts past ADK. */
   readonly fastPath?: AgentFastPath;
   /** Runs the tools that ADK's loop calls. */
   readonly tools: ServerTools;
@@ -164,7 +167,10 @@ async function asksNatively(
   }
 }
 
-/** How long an approval request of a tool waits by the definition of the tool; undefined when only the server says so. */
+/**
+ * How long an approval request of a tool waits by the definition of the tool; undefined when the definition says nothing, and the option of the
+ * server applies.
+ */
 export function approvalTimeoutOf(tool: BaseTool | undefined): number | null | undefined {
   return tool instanceof DuologueTool ? tool.approvalTimeoutMs : undefined;
 }
@@ -181,14 +187,14 @@ export function approvalMessageOf(
 export function mayWait(tool: BaseTool): boolean {
   if (tool instanceof DuologueTool) return tool.runsOn === 'client' || tool.mayAsk;
   if (isQuestionTool(tool)) return true;
-  // ADK hides whether a native tool asks: a predicate is known only for each call.
+  // A native ADK tool may have a predicate for confirmation, which is known only for each call. So it may wait unless confirmation is off.
   const { requireConfirmation } = tool as { requireConfirmation?: unknown };
   return requireConfirmation !== undefined && requireConfirmation !== false;
 }
 
 /**
- * Waits for work, but not after a signal aborts: then the promise settles with what `aborted` returns or throws, and the work continues unobserved. A tool or a
- * reader that does not listen to its signal therefore holds up nothing.
+ * Waits for work until a signal aborts: then the promise settles with what `aborted` returns or throws, and the work continues unobserved. So a tool
+ * or a reader that ignores its signal does not block its caller.
  */
 export function unlessAborted<T, A>(
   work: Promise<T>,
@@ -221,16 +227,16 @@ export interface ServerToolRules {
   after: (ms: number, callback: () => void) => () => void;
   /** What the tool of a call may send while it runs; nothing unless given. */
   outlet?: (callId: string, tool: BaseTool) => CallOutlet;
-  /** Starts a tool when this process may, and rejects when it may not; at once unless given. */
+  /** Starts a tool once this process is sure to own the session, and rejects when it does not; unless given, the tool starts at once. */
   start?: <T>(signal: AbortSignal, run: () => Promise<T>) => Promise<T>;
 }
 
-/** How long an aborted tool without a deadline may keep the tool lock. */
+/** How long a tool without a time limit may keep the tool lock after it was aborted. */
 const LEAVE_MS = 60_000;
 
 /**
- * Runs the server tools of one session one after the other, each within its time limit. A tool reads state and writes absolute values later, so two in
- * parallel would each undo what the other wrote.
+ * Runs the server tools of one session one after the other, each within its time limit. A tool reads a state value and writes a new one later, so two
+ * tools in parallel could overwrite each other's changes.
  */
 export class ServerTools {
   private readonly rules: ServerToolRules;
@@ -249,7 +255,7 @@ export class ServerTools {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    // The next call waits for all before it, even if this one leaves the queue early.
+    // A call that leaves the queue early must not let the next call overtake the calls before it.
     this.last = before.then(() => held);
     await firstOf(before, signal);
     if (!signal?.aborted) return release;
@@ -333,13 +339,13 @@ export class ServerTools {
   }
 
   private isConcurrent(tool: BaseTool): boolean {
-    // A tool of the browser is only announced here.
+    // A browser tool does not run on the server, so it needs no lock.
     if (tool instanceof DuologueTool && (tool.isConcurrent || tool.runsOn === 'client')) return true;
     return this.rules.concurrent.includes(tool.name);
   }
 }
 
-/** A context for a tool with state and actions of its own: a tool that fails or ends too late changes nothing. */
+/** A context for a tool with a separate copy of state and actions, so that a tool that fails or ends too late changes nothing. */
 function apart(context: Context, abortSignal: AbortSignal, link: CallLink | undefined): ToolContext {
   const { invocationContext, functionCallId, toolConfirmation } = context;
   const { session } = invocationContext;
@@ -357,7 +363,7 @@ function apart(context: Context, abortSignal: AbortSignal, link: CallLink | unde
   );
 }
 
-/** A preliminary output as the schema of its tool makes it; throws an error with a clear text when it does not fit. */
+/** A preliminary output after validation by the output schema of its tool; throws an error with a clear text when it does not fit. */
 export function preliminaryOutput(tool: BaseTool, output: unknown): unknown {
   return tool instanceof DuologueTool ? tool.checkOutput(output) : output;
 }

@@ -35,8 +35,8 @@ export function checkState(toolName: string, stateDelta: object): void {
 }
 
 /**
- * A value as it is stored, sent and shown to the model: a BigInt becomes its decimal digits, and everything else stays as it is. An object that contains
- * itself has no JSON.
+ * A value in the form in which it is stored, sent and shown to the model: a BigInt becomes its decimal digits, and everything else stays as it is.
+ * Throws an error with the text `failure` for a value that has no JSON, such as an object that contains itself.
  */
 function toJson(value: unknown, failure: string): unknown {
   if (hasJson(value)) return value;
@@ -69,7 +69,7 @@ export interface CallOutlet {
   close(): void;
 }
 
-/** The way from the tool of one call to its conversation, until the call ends. Most tools send nothing, so the outlet is made when it is used. */
+/** Connects the tool of one call to its conversation, until the call ends. Most tools send nothing, so the outlet is created only when it is used. */
 export class CallLink {
   private readonly make: () => CallOutlet;
   private made: CallOutlet | null = null;
@@ -254,7 +254,7 @@ export class DuologueTool<
     if (!parsed.success) return undefined;
     try {
       const message: unknown = this.definition.approvalMessage?.(parsed.data);
-      // A promise is no text; one that rejects must not end the process.
+      // A promise is not a text, so it is ignored. If it rejects, the rejection must not end the process.
       if (message instanceof Promise) message.catch(() => undefined);
       return typeof message === 'string' && message !== '' ? cut(message, LIMITS.reasonLength) : undefined;
     } catch {
@@ -278,7 +278,10 @@ export class DuologueTool<
     }
   }
 
-  /** Whether there is an output to answer with at once over SSE; otherwise the call waits for the browser's own. */
+  /**
+   * Whether the definition has an optimistic output, with which the call is answered at once over SSE; otherwise the call waits for the output of the
+   * browser.
+   */
   get isOptimistic(): boolean {
     return this.definition.runsOn === 'client' && this.definition.optimistic !== undefined;
   }
@@ -289,7 +292,10 @@ export class DuologueTool<
     return definition.runsOn === 'client' ? (definition.optimistic?.(args) ?? {}) : undefined;
   }
 
-  /** Runs the tool without a gate, such as in an agent used as a tool: no user can be asked there. */
+  /**
+   * Runs the tool where no gate is before it, such as in an agent used as a tool. Throws when the call needs approval, because no user can be asked
+   * there.
+   */
   override async runAsync(request: ToolRequest): Promise<unknown> {
     const { args, toolContext } = request;
     if (this.runsOn === 'server' && (await this.asks(await this.validate(args, toolContext), toolContext))) {
@@ -300,7 +306,7 @@ export class DuologueTool<
     return this.runDecided(request);
   }
 
-  /** Runs the tool after it was decided that the call does not ask, or a user has approved it. */
+  /** Runs the tool when the call needs no approval, or a user has approved it. */
   async runDecided({ args, toolContext }: ToolRequest): Promise<unknown> {
     const { definition } = this;
     if (definition.runsOn === 'client') throw new Error(`${this.name} runs in the browser`);
@@ -312,7 +318,7 @@ export class DuologueTool<
     return this.checkOutput(output ?? {});
   }
 
-  /** The output as its schema makes it; throws an error with a clear text when it does not fit. */
+  /** The output after validation by the output schema; throws an error with a clear text when it does not fit. */
   checkOutput(output: unknown): unknown {
     const { output: schema } = this.definition;
     if (!schema) return output;
@@ -362,7 +368,7 @@ function checkExecute(definition: AnyDefinition): void {
     throw new TypeError(noGenerator(name));
 }
 
-/** Throws when a time limit is no time: what it limits would never end, or at once. */
+/** Throws when a time limit is no valid number: the limited work would never end, or end at once. */
 function checkTime(tool: string, name: string, time: unknown): void {
   if (time === undefined || time === null || (typeof time === 'number' && time >= 0)) return;
   throw new TypeError(

@@ -15,7 +15,7 @@ import { unlessAborted } from './run.ts';
 
 type RunNode = (context: NodeContext, input: unknown) => AsyncGenerator<Event, void, void>;
 
-/** What a node needs of the run that it belongs to. */
+/** What a workflow node needs from the run that it belongs to. */
 export interface NodeRun {
   /** Resolves when an event of the run is stored, or could not be. */
   whenStored(eventId: string): Promise<void>;
@@ -53,11 +53,12 @@ export function pauseAsNode(
   const value: RunNode = async function* runImpl(context, input) {
     const { invocationContext, session, nodePath, branch } = context;
     const active = runOf(invocationContext);
-    // ADK starts a node before the output of the one before it is stored; the agent would then take that output for the newest message, and not its input.
+    // ADK starts a node before the output of the previous node is stored. Stored later, that output would look to the agent like the newest message,
+    // instead of the agent's input. So wait for it.
     if (active) await unlessAborted(active.whenAllStored(), invocationContext.abortSignal, () => undefined);
     const events = isPaused(context) ? run(continued(context, input), undefined) : run(context, input);
     for await (const event of events) {
-      // ADK does not wait for its session service here, and the agent's next request is made from the stored events.
+      // ADK does not wait until an event is stored here, but the agent's next request is made from the stored events. So wait for it.
       const stored = event.partial ? undefined : active?.whenStored(event.id);
       yield event;
       if (stored) await unlessAborted(stored, invocationContext.abortSignal, () => undefined);
@@ -69,7 +70,7 @@ export function pauseAsNode(
         event.nodeInfo?.path === nodePath,
     );
     if (open.length === 0) return;
-    // ADK takes a node whose event names calls as paused, and its run ends.
+    // An event that names open calls tells ADK that the node is paused, and ADK ends its run.
     yield createEvent({
       author: agent.name,
       invocationId: context.invocationId,
@@ -81,8 +82,8 @@ export function pauseAsNode(
 }
 
 /**
- * Whether the last run of this node stopped between a call and the agent's end. The event with which a node pauses is not enough to know it: a client may answer
- * before that event is stored, and a killed process never stores it.
+ * Whether the last run of this node stopped after a call and before the agent's end. The event with which a node pauses does not suffice to tell: a
+ * client may answer before that event is stored, and a process that was killed never stores it.
  */
 function isPaused({ session, invocationId, nodePath }: NodeContext): boolean {
   const last = session.events.findLast(
@@ -97,7 +98,10 @@ function isWaiting(event: Event | undefined): boolean {
   return (event?.longRunningToolIds?.length ?? 0) > 0;
 }
 
-/** The context of a node that continues: run without an input, ADK adds none to the history; the instructions get the input that the node had. */
+/**
+ * The context of a node that continues. The node runs without an input, so that ADK does not add the input to the history again; its instructions
+ * still get the input that the node had.
+ */
 function continued(context: NodeContext, input: unknown): NodeContext {
   const getInvocationContext = () => {
     const own = context.getInvocationContext().clone();
@@ -112,9 +116,10 @@ function continued(context: NodeContext, input: unknown): NodeContext {
 }
 
 /**
- * Prepares the run of a workflow. A run that continues gets the id of the invocation that paused, since ADK finds the finished nodes by it. The list of
- * events belongs to this run: in it the events of other invocations do not look like nodes of this one, and a node that paused and finished later has
- * finished once. Returns what the user reads instead of a run, when a question of a node ended without an answer; otherwise null.
+ * Prepares the run of a workflow. A run that continues gets the id of the invocation that paused, because ADK finds the finished nodes by it. The
+ * events in the context are this run's own copy, and are changed in two ways: events of other invocations no longer look like nodes of this one, and
+ * a node that paused and finished later counts as finished. Returns the text that the user gets instead of a run when a question of a node ended
+ * without an answer; otherwise null.
  */
 export function prepareWorkflow(context: InvocationContext): string | null {
   const { events } = context.session;
@@ -136,7 +141,10 @@ export function prepareWorkflow(context: InvocationContext): string | null {
   return isResumed ? unansweredIn(own, asked) : null;
 }
 
-/** An event with the ids by which nodes know their questions. An answer is one of the user, as ADK expects it. */
+/**
+ * An event in which the call ids of questions are replaced by the ids that the nodes know. An answer is turned into an event of the user, as ADK
+ * expects it.
+ */
 function withInterruptIds(event: Event, asked: ReadonlyMap<string, string>): Event {
   const parts = event.content?.parts ?? [];
   const isAnswer = parts.some(({ functionResponse }) => asked.has(functionResponse?.id ?? ''));
@@ -150,7 +158,7 @@ function withInterruptIds(event: Event, asked: ReadonlyMap<string, string>): Eve
       parts: parts.map(({ functionCall: call, functionResponse: response, ...part }) => ({
         ...part,
         ...(call ? { functionCall: { ...call, id: own(call.id) } } : {}),
-        // ADK unwraps exactly this member.
+        // ADK takes the answer out of exactly this member of the response.
         ...(response
           ? {
               functionResponse: {
@@ -171,7 +179,10 @@ function outputIn(response: Record<string, unknown> = {}, metadata: Event['custo
   return metadata?.wrapped === true ? (response.results ?? response.result ?? null) : response;
 }
 
-/** What the user reads when a question of a node ended without an answer: the node cannot continue. Null when every question has one. */
+/**
+ * The text for the user when a question of a node ended without an answer, because the node cannot continue then. Null when every question has an
+ * answer.
+ */
 function unansweredIn(events: readonly Event[], asked: ReadonlyMap<string, string>): string | null {
   if (asked.size === 0) return null;
   for (const event of events) {
@@ -188,7 +199,7 @@ function ofNoNode({ nodeInfo: _, ...event }: Event): Event {
   return { ...event, longRunningToolIds: [] };
 }
 
-/** The events with which nodes paused that have finished since. */
+/** The pause events of nodes that have finished since. */
 function finishedPauses(events: readonly Event[]): Set<Event> {
   const finished = new Set<Event>();
   const waiting = new Map<string, Event[]>();
@@ -205,7 +216,7 @@ function finishedPauses(events: readonly Event[]): Set<Event> {
   return finished;
 }
 
-/** Refuses a request for input inside a workflow that is used as a tool: no answer could continue it. */
+/** Throws for a request for input inside a workflow that is used as a tool, because no answer could continue that workflow. */
 export function checkRequestInput({ author, nodeInfo }: Event, rootName: string): void {
   const [first] = nodeInfo?.path?.split(/[.@]/) ?? [];
   if (first === rootName) return;
@@ -214,7 +225,7 @@ export function checkRequestInput({ author, nodeInfo }: Event, rootName: string)
   );
 }
 
-/** Marks a finished node without an output as finished: ADK would run it again when a later node continues. */
+/** Emits an event that marks a node without an output as finished. Without it ADK would run the node again when a later node continues. */
 export function markFinished(node: BaseNode, context: NodeContext, output: unknown): void {
   const { interruptIds, route, nodePath, invocationId, branch } = context;
   const hasEnd = output !== undefined || route !== undefined || interruptIds.length > 0;

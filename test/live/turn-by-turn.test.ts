@@ -279,9 +279,9 @@ describe('a tool that waits, inside a workflow', () => {
     });
   };
   const REFUSED =
-    'process_payment waits for an approval, which nothing can inside the workflow "flow": it would not go on where it stopped.';
+    'process_payment waits for an approval, but no call can wait inside the workflow "flow": the workflow could not continue where it stopped.';
   const OUTSIDE =
-    'change_bgm waits for an answer from outside, which nothing can inside the workflow "flow": it would not go on where it stopped.';
+    'change_bgm waits for an answer from outside, but no call can wait inside the workflow "flow": the workflow could not continue where it stopped.';
   const script = () =>
     new ScriptedModel([
       [calls(PAY, { id: 'call-m', name: 'change_bgm', args: { track: 1 } })],

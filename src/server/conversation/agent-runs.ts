@@ -135,7 +135,7 @@ export class AgentRuns {
   /** Closes all runs, because another process owns the session. */
   closeAll(): void {
     for (const n of this.runs.keys()) this.close(n);
-    for (const release of this.waitingCalls.values()) release('The conversation went on elsewhere.');
+    for (const release of this.waitingCalls.values()) release('Another process owns the session now.');
   }
 
   /** Resolves when no run is open, or after a timeout. */
