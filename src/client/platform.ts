@@ -58,7 +58,7 @@ export class Listeners<T extends unknown[]> {
     return () => this.#all.delete(listener);
   }
 
-  /** Calls every listener. One that is added or removed meanwhile does not change this round. */
+  /** Calls every listener that was added before. Listeners that are added or removed during the calls take effect at the next `notify`. */
   notify(...args: T): void {
     for (const listener of [...this.#all]) listener(...args);
   }

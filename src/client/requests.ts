@@ -12,9 +12,9 @@ export interface PendingRequest {
   requestId: string;
   /** The number of the response that waits for it. */
   response?: number | undefined;
-  /** The user message in it. */
+  /** The user message that the request holds. */
   message?: UIMessage | undefined;
-  /** The answers in it, and how many of them the server rejected. */
+  /** The answers that the request holds, and how many of them the server rejected. */
   answers?: readonly AnswerPart[] | undefined;
   rejections?: number;
 }
@@ -119,7 +119,7 @@ export class Requests {
     return this.#connection.withdraw(request.requestId);
   }
 
-  /** The server accepted a request, and that message will answer it. Returns whether this page sent it. */
+  /** The server accepted a request; the message with the id `messageId` will answer it. Returns whether this page sent the request. */
   accept(requestId: string, messageId: string | undefined): boolean {
     const request = this.take(requestId);
     if (request && messageId !== undefined) this.#accepted.set(messageId, request);

@@ -208,7 +208,7 @@ function toBase64(data: unknown): string | undefined {
   return data ? toBase64((data as { data?: unknown }).data) : undefined;
 }
 
-/** Converts token counts. ADK counts thoughts apart from the answer; providers count them together. */
+/** Converts token counts. In ADK, the count of the answer excludes thoughts; providers of the AI SDK include them. */
 function toUsage({
   inputTokens,
   outputTokens,

@@ -1,7 +1,7 @@
 /**
- * Models that ADK can run: chosen by the environment or given, called again when they fail, and usable live whatever they are. What
- * every live provider needs is in `live/`; a provider for turns is a file in `providers/` and a line of its index. A model keeps
- * nothing between two calls; the state of a live connection belongs to that connection.
+ * Models that ADK can run. The environment or the application chooses a model; failed calls are repeated; and every model can be used in a
+ * live run. `live/` has the code that all providers of live APIs share. To add a provider that is called turn by turn, write a file in
+ * `providers/` and add it to the index there. A model keeps no state between two calls; a live connection owns its own state.
  */
 export { pairOf } from './adk-safe.ts';
 export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';

@@ -76,7 +76,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     this.fastPath = this.stream ? (fastPath ?? put) : undefined;
     this.signal = signal;
     this.retryPolicy = retryPolicyOf(retryPolicy);
-    // Read before the call: models may change the request.
+    // The ids are read before the call, because models may change the request.
     this.usedIds = callIdsIn(request.contents);
     signal?.addEventListener('abort', this.abort, { once: true });
   }

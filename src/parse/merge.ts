@@ -18,7 +18,7 @@ function isMergeable(value: unknown): value is Obj {
 function own(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return [...value];
   if (!isMergeable(value) || depth > DEPTH) return value;
-  // Not with a spread: V8 makes such an object slow as soon as a field is added.
+  // The fields are copied one by one: an object made with a spread becomes slow in V8 as soon as a field is added.
   const copy: Draft = {};
   for (const key in value) {
     const inner = value[key];

@@ -249,7 +249,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
     warn(warnings, 'usage_reasoning_outside_output', reasoning);
   }
   const sum = input === null || output === null ? null : input + output;
-  // The total of Gemini Live does not include thoughts.
+  // Gemini Live (the only API with `responseTokenCount`) does not include thoughts in its total: a mismatch there needs no warning.
   if (total !== null && sum !== null && total !== sum && !u.responseTokenCount)
     warn(warnings, 'usage_total_mismatch', total);
   const usage: Usage = {

@@ -84,7 +84,7 @@ export interface WireError {
   requestId?: string;
 }
 
-/** An error whose message is meant for the user of the other side. */
+/** An error with a code of `ERRORS`. Its message is sent over the wire, and is meant for the user of the client. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
   readonly code: ErrorCode;

@@ -86,7 +86,7 @@ export class TestClient {
     return this.#calls.flatMap(({ part }) => approvalOf(part) ?? []);
   }
 
-  /** Connects, so that the page follows what others do in the session. Every other method connects by itself. */
+  /** Connects, so that this page also receives what other pages do in the session. The methods that send or read call it themselves. */
   open(): Promise<void> {
     this.#opening ??= this.#link.open({
       received: (chunks) => {

@@ -170,7 +170,7 @@ export class AudioPlayer {
     if (!place) return null;
     const { currentTime, outputLatency } = this.#context;
     const since = isPlaying ? Math.min(queued, Math.max(0, currentTime - time) * SAMPLE_RATE) : 0;
-    // Not every browser knows its latency.
+    // Some browsers do not report `outputLatency`.
     const latency = isPlaying ? (outputLatency || 0) * SAMPLE_RATE : 0;
     return { n: place.n, ms: (Math.max(0, place.at + since - latency) / SAMPLE_RATE) * 1000 };
   }

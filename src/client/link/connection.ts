@@ -264,7 +264,7 @@ export class Connection {
     this.#cancelTimer?.();
     this.#heartbeat.start();
     this.#listeners.notify({ type: 'session', session });
-    // Before the state is `live`: waiting requests go first, and no listener may send before them.
+    // Send waiting requests before the state becomes `live`: listeners may send as soon as it is, and must not overtake these requests.
     for (const frame of this.#outbox.resend(session.received)) this.#write(frame);
     if (wasActive) this.#write({ type: 'floor', data: {} });
     this.#setState({ status: 'live', sessionId: session.sessionId, connectionId });

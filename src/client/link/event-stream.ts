@@ -41,7 +41,7 @@ export async function readStream(source: StreamSource, last: string | null): Pro
   });
 }
 
-/** What the tab that reads the stream sends to the others: chunks, and the id of the chunk before them. */
+/** The message that the tab that reads the stream sends to the other tabs: chunks, and the id of the chunk before them. */
 interface Shared {
   after: string | null;
   chunks: ReceivedChunk[];

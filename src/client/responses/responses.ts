@@ -79,7 +79,7 @@ export class Responses {
 
   /** All chunks of a frame have been received. Returns the messages of which new chunks wait for a reader. */
   endFrame(): Pending[] {
-    // A new message may be the answer to a request that is not accepted yet: then that response reads it.
+    // While a response waits for the acceptance of its request, a new message may be the answer to it: do not report the message yet.
     return this.#all.flatMap((message) =>
       message.isUnread && this.#expected.size > 0 ? [] : (message.endFrame() ?? []),
     );

@@ -47,7 +47,7 @@ type State =
   /** No chunks follow. */
   | { is: 'over' };
 
-/** One message of a conversation while its chunks arrive: which response reads it, what waits, and whether more follows. */
+/** One message of a conversation while its chunks arrive: which response reads the message, which chunks wait for a reader, and whether more chunks follow. */
 export class StreamedMessage {
   readonly id: string;
   readonly #calls: ToolCalls;
@@ -55,9 +55,9 @@ export class StreamedMessage {
   #state: State = { is: 'over' };
   /** Whether the page has the message from another source, e.g. HTTP: replays of it are dropped. */
   #isShown = false;
-  /** Whether a step with approval requests is open: it may hold several, which arrive one by one. */
+  /** Whether a step with approval requests is open. A step may hold several requests, which arrive one by one. */
   #isAsking = false;
-  /** Whether its turn ended while a call of it was still without an outcome. */
+  /** Whether the turn of the message ended while an answered call of the message still had no outcome. */
   #isDone = false;
   #hasStarted = false;
 
@@ -71,17 +71,17 @@ export class StreamedMessage {
     return this.#state.is;
   }
 
-  /** Whether a chunk of it has arrived. */
+  /** Whether a chunk of the message has arrived. */
   get hasStarted(): boolean {
     return this.#hasStarted;
   }
 
-  /** The response that reads it. */
+  /** The response that reads the message. */
   get sink(): ResponseSink | undefined {
     return this.#state.is === 'read' ? this.#state.reader.sink : undefined;
   }
 
-  /** Whether it is buffered from its first chunk on. */
+  /** Whether the message is buffered from its first chunk on. */
   get isUnread(): boolean {
     return this.#state.is === 'buffered' && this.#state.isNew;
   }
@@ -92,7 +92,7 @@ export class StreamedMessage {
     return this.is !== 'buffered';
   }
 
-  /** Whether a response waits for its first chunk. */
+  /** Whether a response waits for the first chunk of the message. */
   get isExpected(): boolean {
     return this.#state.is === 'read' && !this.#hasStarted;
   }
@@ -102,14 +102,14 @@ export class StreamedMessage {
     return this.is === 'over' || this.is === 'failed';
   }
 
-  /** Expects its first chunk: for a response, or to be buffered. */
+  /** Expects the first chunk of the message. With a sink a response will read the chunks; without one they are buffered. */
   expect(sink?: ResponseSink): void {
     this.#state = sink
       ? this.#readBy(sink)
       : { is: 'buffered', buffer: new ChunkBuffer(), isNew: true, isReported: true, isOver: false };
   }
 
-  /** A `start` chunk of it arrived: it starts, or continues, also after a failure. */
+  /** A `start` chunk of the message arrived: the message starts, or continues, even after a failure. */
   start(): void {
     this.#isDone = false;
     if (this.is === 'failed') this.#state = { is: 'paused' };
@@ -120,14 +120,14 @@ export class StreamedMessage {
     this.#isShown = true;
   }
 
-  /** The page loaded it over HTTP. If only its `start` arrived here, what follows continues the loaded message. */
+  /** The page loaded the message over HTTP. If only its `start` chunk arrived here so far, later chunks continue the loaded message. */
   loaded(): void {
     if (this.#state.is !== 'buffered' || !this.#state.buffer.isBare) return;
     this.show();
     this.#state = { is: 'paused' };
   }
 
-  /** Lets a response read it: the buffered chunks, and those that follow. `expects`: the page sent an answer, so more follow. */
+  /** Lets a response read the buffered chunks of the message, and later ones. `expects`: the page sent an answer, so more chunks follow. */
   read(sink: ResponseSink, expects: boolean): void {
     const before = this.#state;
     const isOver = !expects && (before.is === 'buffered' ? before.isOver : this.isIdle);
@@ -139,7 +139,7 @@ export class StreamedMessage {
     else if (this.#isPaused) this.close();
   }
 
-  /** Receives a chunk of it. */
+  /** Receives a chunk of the message: passes it to the response that reads the message, or buffers it. */
   receive(chunk: Chunk, isReplay: boolean): void {
     if (this.is === 'failed') return;
     this.#hasStarted = true;
@@ -155,7 +155,7 @@ export class StreamedMessage {
     if (!isSeen) this.#deliver(chunk);
   }
 
-  /** Its turn ended. */
+  /** The turn of the message ended. */
   endTurn(): void {
     const state = this.#state;
     // The page may have sent an answer that the server had not received when it ended the turn: then more chunks follow.
@@ -166,7 +166,7 @@ export class StreamedMessage {
     else this.#state = { is: 'over' };
   }
 
-  /** A call of it got its outcome outside the message. If its turn has ended, no more follow. */
+  /** A call of the message got its outcome in a transient chunk. If the turn has already ended, no more chunks follow. */
   callSettled(): void {
     if (this.#isDone) this.endTurn();
   }
@@ -180,12 +180,12 @@ export class StreamedMessage {
     return { messageId: this.id, isNew: state.isNew };
   }
 
-  /** Its reader left; `isRejected`: because the server rejected the request for it. */
+  /** The reader of the message left; `isRejected`: because the server rejected the request that the message would have answered. */
   leave(isRejected: boolean): void {
     this.#state = { is: isRejected ? 'over' : 'paused' };
   }
 
-  /** The page gets it anew in a reset. */
+  /** The page gets the message again in a reset: ends its response and discards its state. */
   reset(): void {
     this.close();
     this.#state = { is: 'over' };
@@ -193,7 +193,7 @@ export class StreamedMessage {
     this.#isAsking = false;
   }
 
-  /** Ends the response that reads it. */
+  /** Ends the response that reads the message. */
   close(is: 'paused' | 'over' | 'failed' = 'paused'): void {
     if (this.#state.is !== 'read') return;
     const { reader } = this.#state;
@@ -224,13 +224,13 @@ export class StreamedMessage {
     return { is: 'read', reader: new MessageReader(sink, this.#readerContext) };
   }
 
-  /** Whether a response reads it, and no chunks follow before the page answers a call. */
+  /** Whether a response reads the message, and no chunks follow before the page answers a call. */
   get #isPaused(): boolean {
     const state = this.#state;
     return state.is === 'read' && !state.reader.isInBlock && !this.#isAsking && this.#waitsForPage;
   }
 
-  /** Whether it has calls without an outcome, and all of them wait for the user or the page. */
+  /** Whether the message has calls without an outcome, and all of these calls wait for the user or the page. */
   get #waitsForPage(): boolean {
     const open = this.#calls.open(this.id);
     return open.length > 0 && open.every((call) => this.#calls.waitsForPage(call));
@@ -254,7 +254,7 @@ export class StreamedMessage {
   }
 }
 
-/** The `finish` of an earlier part of the message is not the end of the part that the page expects: only its metadata counts. */
+/** Replaces a `finish` chunk by its metadata: it ended an earlier part of the message, and the response also reads the part that follows. */
 function withoutFinish(chunk: Chunk): Chunk {
   if (chunk.type !== 'finish') return chunk;
   return { type: 'message-metadata', messageMetadata: chunk.messageMetadata ?? {} };

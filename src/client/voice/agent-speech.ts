@@ -7,9 +7,9 @@ import type { ConnectionEvent, Played } from '../link/index.ts';
 const EPOCH = 2 ** 24;
 
 interface Utterance {
-  /** Its number for the player, which is never used twice. */
+  /** The number of the utterance for the player, which is never used twice. */
   readonly n: number;
-  /** Its number on the wire. */
+  /** The number of the utterance on the wire. */
   readonly number: number;
   readonly messageId: string;
   /** Whether the utterance is complete or was interrupted: no more of it is played. */

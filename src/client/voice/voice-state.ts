@@ -9,11 +9,11 @@ export type Speaking = 'hold' | 'hands-free';
 export type Microphone =
   | { status: 'off'; error: AudioError | null }
   | { status: 'starting'; how: Speaking }
-  /** It is on, and the user is quiet. */
+  /** The microphone is on, and the user is quiet. */
   | { status: 'listening'; how: Speaking }
   /** The user speaks, and the sound is sent. */
   | { status: 'hearing'; how: Speaking }
-  /** It is on, and its sound is ignored. */
+  /** The microphone is on, and its sound is ignored. */
   | { status: 'paused'; how: Speaking; why: 'muted' | 'hidden' };
 
 /** The state of a voice beside its microphone. */

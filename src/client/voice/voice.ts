@@ -198,7 +198,7 @@ export class Voice {
       if (this.#isHeld) this.#startTalking();
       this.#settle();
     } catch (cause) {
-      // Also after a release: the user may have released the button to answer the browser's permission question.
+      // Report the error even if the button was released meanwhile: the user may have released it to answer the browser's permission question.
       if (attempt === this.#attempt || !this.#how) this.#fail(AudioError.from(cause));
     }
   }

@@ -10,7 +10,7 @@ export function keepsStockCalls(model: Gemini): boolean {
 }
 
 /**
- * Calls Gemini. ADK's own call loses the signatures of texts, and takes a stream that was cut off for one that ended. Calls without
+ * Calls Gemini. ADK's own call loses the signatures of texts, and treats a stream that was cut off as complete. Calls without
  * streaming, and calls through the Interactions API, still go through ADK. Throws a `ModelFailure`; an aborted call ends silently.
  */
 export async function* callGemini(

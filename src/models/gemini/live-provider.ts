@@ -39,7 +39,7 @@ export interface GeminiLiveOptions extends LiveConnectionOptions {
    * and with 3.8 all that may change something. By default tools say so by `nonBlocking: true` and `changesNothing: true`.
    */
   nonBlocking?: (tool: BaseTool) => boolean;
-  /** When the service drops old turns from a long session; null never does, and such a session ends by itself. */
+  /** When the service drops old turns from a long session. With null it never does, and the service ends a session that becomes too long. */
   compression?: LiveConnectConfig['contextWindowCompression'] | null;
 }
 

@@ -51,7 +51,7 @@ function outputOf(content: LiveServerContent, reportsIdle: boolean): LiveOutput 
   return output;
 }
 
-/** Token counts under the names that ADK reads. The total of a live session leaves out the thoughts; here it has them. */
+/** Converts token counts to the names that ADK reads. Gemini Live leaves thoughts out of its total, so they are added here. */
 function usageOf(usage: UsageMetadata): GenerateContentResponseUsageMetadata {
   const { responseTokenCount, responseTokensDetails, promptTokenCount, totalTokenCount, thoughtsTokenCount } =
     usage;

@@ -107,7 +107,7 @@ export class LiveCalls {
     this.latest = this.latest.filter((made) => this.open.has(made));
   }
 
-  /** Adds the calls of one message. Returns the new ones, and responses to repeated ones. Throws when the server is broken. */
+  /** Adds the calls of one message. Returns the new calls, and the responses to repeated calls. Throws at more than `MAX_OPEN`. */
   add(calls: readonly NamedCall[]): { fresh: FunctionCall[]; responses: FunctionResponse[] } {
     this.message += 1;
     const fresh: FunctionCall[] = [];
@@ -132,7 +132,7 @@ export class LiveCalls {
     return { fresh, responses };
   }
 
-  /** The model cancelled these ids. Returns the ids, as ADK knows them, of calls that are now wanted under no id. */
+  /** The model cancelled these ids. Returns the calls of which every id is cancelled now, by the ids that ADK knows. */
   cancel(ids: readonly string[]): string[] {
     const unwanted: string[] = [];
     for (const id of ids) {

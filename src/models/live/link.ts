@@ -211,7 +211,7 @@ export class LiveLink {
   private leave(state: Extract<State, { is: 'open' }>, now: number): void {
     if (state.leaveAt === null) return;
     if (this.isBusy && now < state.leaveAt) return;
-    // Without a handle the session ends with this socket, so it is used until the server closes it.
+    // Without a handle the session ends with this socket, so the socket is used until the server closes it.
     if (this.handle === null) {
       state.leaveAt = null;
       return;

@@ -11,7 +11,7 @@ const MAX_MEDIA = 100;
 export class OfflineInput {
   private inputs: UserInput[] = [];
 
-  /** Whether it holds a message or a response, which the model has to react to. */
+  /** Whether the input contains a message or a response to a call, which the model has to react to. */
   get hasContent(): boolean {
     return this.inputs.some((input) => 'content' in input);
   }

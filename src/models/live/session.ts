@@ -108,7 +108,7 @@ export class LiveSession {
     return this.done();
   }
 
-  /** Takes a message of the server. Throws when the server is broken. */
+  /** Handles a message of the server. Throws when the message exceeds a limit, such as that of open calls. */
   receive(message: LiveMessage, now: number): SessionEffect[] {
     const { turn, pending } = this;
     const { output, resumption, goAwayMs } = message;

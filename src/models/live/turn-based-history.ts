@@ -12,11 +12,14 @@ interface Slot {
 interface Entry {
   content: Content;
   slots: Slot[];
-  /** Whether the conversation has moved on: a response to one of its calls is late. */
+  /** Whether the model no longer waits for the calls of this entry: a response to one of them counts as late. */
   isPast: boolean;
 }
 
-/** What a response means. `due`: all calls of its content are answered, so the model is called; `late`: as a notice. */
+/**
+ * What follows from a response to a call. `due`: all calls of the same content have responses, so the model is called. `waiting`: other calls
+ * have none yet. `settled`: no model call follows. `late`: the model gets the response as a notice in text.
+ */
 export type Answered =
   | { kind: 'due' | 'waiting' | 'settled' }
   | { kind: 'late'; args: Record<string, unknown> };
@@ -57,7 +60,7 @@ export class LiveConversation {
     this.add(content, false);
   }
 
-  /** Stops waiting for responses to the calls so far; they will be late. */
+  /** Stops waiting for responses to the open calls. Responses that arrive from now on count as late. */
   moveOn(): void {
     const last = this.entries.at(-1);
     if (last) last.isPast = true;

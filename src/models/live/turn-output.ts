@@ -3,11 +3,11 @@ import type { FunctionCall, GroundingMetadata, Part, Transcription } from '@goog
 import { withLiveFacts } from '../../adk/live-facts.ts';
 import type { LiveMessage, LiveOutput, LiveTraits } from './provider.ts';
 
-/** More text than a model or a user can say in one turn: such a server is broken. */
+/** The largest text of one turn. No model or user says that much, so a server that exceeds it counts as broken. */
 const MAX_CHARACTERS = 1_000_000;
 /** How many token counts are kept that came between two turns. */
 const MAX_COUNTS = 100;
-/** The fields by which a part says something. Calls are handled apart, and a signature alone says nothing. */
+/** The fields that make a part output of the model. Calls are handled elsewhere, and a part with only a signature is no output. */
 const SAYING = ['text', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult'] as const;
 /** The fields of a response for the transcripts of both sides. */
 const TRANSCRIPTS = { user: 'inputTranscription', model: 'outputTranscription' } as const;
@@ -64,7 +64,10 @@ export class TurnOutput {
     return this.closing?.at ?? null;
   }
 
-  /** Takes a message. `calls`: the new calls of it. `cancelled`: ids of calls that are cancelled for good. Throws when the server is broken. */
+  /**
+   * Handles a message. `calls`: the calls in it that are not repetitions. `cancelled`: ids of calls whose results are no longer wanted. Throws
+   * when the turn exceeds `MAX_CHARACTERS`.
+   */
   push(message: LiveMessage, now: number, calls: FunctionCall[], cancelled: string[] = []): LlmResponse[] {
     const out: LlmResponse[] = [];
     if (message.usage) this.count({ usageMetadata: message.usage }, out);
@@ -190,7 +193,7 @@ export class TurnOutput {
     this.isGenerating = false;
     this.isInTurn = false;
     const { hasSpoken } = this;
-    // If the end of a turn is held back, this end belongs to the next turn: complete the first one before it.
+    // If the end of an earlier turn is still held back, this end belongs to a later turn: emit the earlier end first.
     out.push(
       ...this.complete(),
       ...this.usage.splice(0),

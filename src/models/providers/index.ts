@@ -1,6 +1,7 @@
 /**
- * Providers that `DUOLOGUE_MODEL` can name, through the AI SDK. Each file is one: which package it needs, which keys, and how its
- * model is made. To add one, write its file and name it below. A package is loaded when a model is made; this module has no state.
+ * The providers that `DUOLOGUE_MODEL` can name and that are called through the AI SDK. Each file describes one provider: its package, its
+ * keys, and how its model is created. To add a provider, write its file and add it below. A package is loaded when a model is created; this
+ * module has no state.
  */
 import { anthropic } from './anthropic.ts';
 import { bedrock } from './bedrock.ts';

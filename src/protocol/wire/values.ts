@@ -19,7 +19,7 @@ export function entry<Fields extends z.ZodType, More extends object>(
   return declared;
 }
 
-/** An id that the other side of the connection chose. */
+/** An id in a chunk or frame of the server, of any length. `clientId` is for ids that clients send. */
 export const id = z.string();
 
 /** An id that a client may send. */

@@ -7,7 +7,7 @@ import { type Sound, Utterances } from '../output/utterances.ts';
 import type { Listener, Place } from '../registry/session.ts';
 import { ActiveConnection } from './active-connection.ts';
 
-/** What listeners need from around them. */
+/** The objects that `Listeners` uses: the engine, the history and output of the session, and a callback for faults. */
 export interface ListenersContext {
   engine: Engine;
   history: History;

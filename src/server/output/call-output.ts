@@ -6,7 +6,7 @@ const PROGRESS_MS = 200;
 /** The largest preliminary output, as JSON. */
 const PROGRESS_BYTES = 32 * 1024;
 
-/** What the output of a call needs from around it. */
+/** The tool, clock and callbacks that a `CallOutput` uses. */
 export interface CallOutputContext {
   toolName: string;
   clock: Clock;

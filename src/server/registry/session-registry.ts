@@ -300,7 +300,7 @@ export function checkSessionId(id: unknown, field: string, mostLength: number): 
       `"${field}" must be a text of 1 to ${mostLength} whole characters.`,
     );
   }
-  // In a URL these two mean the folder itself and the one above, so such a session could never be requested or deleted.
+  // In a URL path `.` and `..` mean the folder itself and its parent, so a session with such an id could never be requested or deleted.
   if (id === '.' || id === '..')
     throw new ProtocolError('bad_request', `"${field}" must not be "." or "..".`);
   return id;

@@ -114,7 +114,7 @@ export interface AnsweredBy extends PostNames {
   by: Identity;
 }
 
-/** What a listener has: up to which chunk, and how much of which sound. */
+/** How far a listener has received the session: the id of its last chunk, and how many samples of which utterance. */
 export interface Place {
   last: string | null;
   sound: { n: number; at: number } | null;
@@ -152,11 +152,11 @@ export interface Feed {
 
 /** A reader of the log, for the agent that may wait for it. */
 export interface Reader {
-  /** Whether it belongs to the active connection, so that the agent waits for it. */
+  /** Whether the reader belongs to the active connection, so that the agent waits for it. */
   readonly isActive: boolean;
   /** The number of the entry that it read last. */
   position(): number;
-  /** Ends it with an error; the client may reconnect. */
+  /** Ends the reader with an error; the client may reconnect. */
   cut(why: ProtocolError): void;
 }
 
@@ -167,15 +167,15 @@ export interface SseResponse {
   from: number;
   /** The response ends at the first end mark in the log after this entry; without it, at the first one after `from`. */
   endsAfter?: number;
-  /** Whether its client is the active connection. */
+  /** Whether the client of the response is the active connection. */
   isActive?: boolean;
   /** Approvals whose requests are left out. */
   omitted?: readonly string[];
-  /** Whether it also ends when the agent comes to rest, as a part of a live turn. */
+  /** Whether the response also ends when the agent comes to rest, because it is a part of a live turn. */
   endsAtRest?: boolean;
   /** Whether decisions are in it, as chunks that only clients of `ai` 7 know. */
   hasDecisions?: boolean;
-  /** Whether it belongs to a watcher: it never ends, and includes what other pages do. */
+  /** Whether the response belongs to a watcher: it never ends, and includes what other pages do. */
   isWatched?: boolean;
   /** Whether the client gets all other chunks as a watcher: then it gets only its private replies here. */
   hasOnlyReplies?: boolean;

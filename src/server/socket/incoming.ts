@@ -24,7 +24,7 @@ export type WholeFrame =
   | { kind: 'text'; text: string }
   | { kind: 'parsed'; value: unknown };
 
-/** What an intake needs. */
+/** The limits and callbacks of an `Intake`. */
 export interface IntakeContext {
   /** Counts the bytes of frames until they are handled. */
   held: HeldBytes;
@@ -78,7 +78,8 @@ export class Intake {
     const wasCounted = this.unfinishedBytes > 0;
     this.unfinishedBytes = 0;
     if (isBinary && byteLength <= SMALL && !this.parsing) {
-      // A small frame, such as 20 ms of sound, is handled synchronously, so its bytes are not counted: that would be a good part of its cost.
+      // A small frame, such as 20 ms of sound, is handled synchronously. Its bytes are not counted, because counting would be a large part of
+      // the cost of handling it.
       if (wasCounted) this.hold();
       this.context.take({ kind: 'binary', bytes: data });
       return;
@@ -113,7 +114,8 @@ export class Intake {
     if (!isLarge && !this.parsing) return take(wholeFrame(data, isBinary));
     const taken = (this.parsing ?? Promise.resolve()).then(async () => {
       const frame = isLarge ? await this.parse(data) : wholeFrame(data, isBinary);
-      // In an object, so that this promise does not wait for the work: the next frame is handled when this one was started, not when it is done.
+      // `work` is wrapped in an object, so that this promise does not wait for it: the next frame is handled as soon as the handling of this
+      // frame has started, not when it is done.
       return { work: take(frame) };
     });
     const parsing: Promise<void> = taken
@@ -192,7 +194,7 @@ const FRAME_BURST = 2;
 /** A client may send the sound and pictures of so many seconds at once. */
 const MEDIA_BURST = 8;
 
-/** What a meter needs. */
+/** The limits and callbacks of a `FrameMeter`. */
 export interface FrameMeterContext {
   limits: SocketLimits;
   clock: Clock;
@@ -357,7 +359,8 @@ export class SocketRequests {
         return this.claim();
       case 'audio_control':
         media.microphone(frame.action, frame.detection);
-        // Sound may follow at once, so it does not wait for the application's answer. If the user has signed out, the connection is closed.
+        // Sound may follow at once, so the microphone is on before the application has said whether the user is signed in. If the user has
+        // signed out, the connection is closed then.
         return frame.action === 'start' ? isSignedOut?.() : undefined;
       case 'audio_chunk':
         media.hear(frame.pcm);
@@ -399,7 +402,7 @@ export class SocketMedia {
 
   /** Handles a binary frame. Throws when it is refused. */
   take(bytes: Uint8Array, isRich: boolean, limits: Limits): void {
-    // Before the frame is parsed, so that a frame over the limit costs little.
+    // The limit is checked before the frame is parsed, so that a frame over the limit costs little.
     if (!this.meter.allowsMedia(bytes.byteLength)) return;
     try {
       if (!isRich)

@@ -70,7 +70,7 @@ export class SocketConnection implements Listener {
   private readonly writer: SocketWriter;
   private readonly life: SocketLife;
   private isOpen = true;
-  /** Whether it receives the chunks of the session. */
+  /** Whether the connection has joined the session and receives its chunks. */
   private isFollowing = false;
 
   constructor(context: SocketConnectionContext) {

@@ -11,7 +11,7 @@ export interface Socket {
   close(code: number, reason: string): void;
 }
 
-/** What an adapter tells the server about a socket that it accepted. */
+/** The methods by which an adapter reports the events of a socket to the server. */
 export interface AcceptedSocket {
   /** Reports how many bytes came off the network. The adapter first calls `receive` for each frame that ended in them. */
   arrived(bytes: number): void;
@@ -37,7 +37,7 @@ export interface SocketLimits {
   maxSoundBytes: number;
   /** Chunks that a client may lag before the server closes the connection; it can reconnect and resume. */
   maxLag: number;
-  /** Frames per second, pings and refused ones included, apart from sound and pictures in binary. */
+  /** Frames per second, including pings and refused frames, but without sound and pictures in binary frames. */
   framesPerSecond: number;
   /** Frames of sound and pictures in binary per second. */
   mediaFramesPerSecond: number;

@@ -13,14 +13,14 @@ import {
 } from './store.ts';
 
 /**
- * Puts events into a list that other code may change too: each replaces the event with its id, or is added at the end, without a search of the whole list
- * each time.
+ * Puts events into a list that other code may change too. An event replaces the event with the same id, or is added at the end. An index of the ids avoids a
+ * search of the whole list for each event.
  */
 export class EventList {
   readonly events: Event[];
-  /** The places of the events after the first `#shared`. */
+  /** The index in the list of each event by its id, for the events after the first `#shared`. */
   #places = new Map<string, number>();
-  /** The list that the first events were copied from; its index is valid for them. */
+  /** The list from which the first `#shared` events were copied; its index of ids is valid for them. */
   #origin: EventList | null;
   #shared: number;
   #counted: number;
@@ -263,7 +263,7 @@ export class ReadySessions {
     this.#store = store;
     this.#shared = shared;
     this.#cache = new SessionCache(limits);
-    // Room to grow, so that a session at its limits is not read again for every event.
+    // Read only 75% of the limits, so that the cached session can grow: otherwise every new event would exceed the limits and cause another read.
     const { events, bytes } = limits.history;
     this.#window = { events: Math.ceil(events * 0.75), bytes: Math.ceil(bytes * 0.75) };
   }

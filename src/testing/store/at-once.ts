@@ -46,7 +46,7 @@ export function atOnceSuite({ test, expect, beforeEach }: TestRunner, { store }:
       many.map((index) =>
         store().appendEvent(
           keyOf(`t${index}`),
-          // Both scopes, in either order: the writes must not deadlock.
+          // Each event changes app state and user state, half of the events in the opposite order: the writes must not deadlock.
           textEvent('e1', 'hi', Object.fromEntries(pairsOf(index))),
         ),
       ),

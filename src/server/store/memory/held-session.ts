@@ -60,7 +60,7 @@ export class HeldSession {
     return { id, title, createdAt, updatedAt };
   }
 
-  /** Whether it has a title or a message. */
+  /** Whether the session has a title or a message. */
   get isUsed(): boolean {
     return this.title !== null || this.messages.size > 0;
   }
