@@ -98,7 +98,7 @@ export async function createPricer(): Promise<Pricer> {
   const price = (name: string, model: string, usage: Usage, timestamp: Date) => {
     const provider = providerOf(name, model);
     const found = provider && prices.calcPrice(tokensOf(usage), model, { provider, timestamp });
-    // The provider's list may lack a model that the list of the model's maker has.
+    // The prices of a provider that resells models may lack a model. Search for it in the prices of all providers then.
     return found ?? prices.calcPrice(tokensOf(usage), model, { timestamp });
   };
   return {

@@ -82,7 +82,7 @@ export function memo<T>(find: (text: string) => T): (text: string) => T {
     let found = known.get(text);
     if (found === undefined) {
       found = find(text);
-      // The texts come from outside, so the cache must stay small.
+      // The texts come from responses, which may contain any number of different ones, so the size of the cache is limited.
       if (known.size > 99) known.clear();
       if (text.length < 99) known.set(text, found);
     }

@@ -82,7 +82,7 @@ export class Output {
     this.folds.set(message.id, fold);
     this.current = fold;
     this.drafts.begin(message.id);
-    // The metadata that a new message starts with; a client that continues a message has it already.
+    // Only the `start` of a new message carries its metadata: a client that continues a message already has it.
     const { metadata: messageMetadata } = message;
     const seq = this.log.append(
       messageMetadata && message.parts.length === 0

@@ -190,7 +190,7 @@ export class Drafts {
 
   /** A chunk was appended. */
   appended(): void {
-    // A new owner takes text from the log, and everything else from the store.
+    // A new owner takes only text from the log, and everything else from the store: a part that is no text must be stored soon.
     if (this.hasTime && !this.isTextOnly()) this.drop();
     this.cancel ??= this.soon();
   }

@@ -195,7 +195,7 @@ export class SessionRegistry {
       const conversation = await loading.catch(() => null);
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
       const isBlank = await conversation?.isBlank();
-      // A client connected meanwhile.
+      // A client connected to the session while the store was read.
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
       if (conversation && isBlank) await this.remove(conversation.key);
       else conversation?.release();

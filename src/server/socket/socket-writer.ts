@@ -117,7 +117,7 @@ export class SocketWriter {
       return isLost ? onTooSlow() : this.departure.later();
     }
     if (log) this.write(log);
-    // The lease may have ended while this process was suspended. Another process may own the session by now, so the user must not hear this one.
+    // The lease may have ended while this process was suspended. Another process may own the session by now, so sound of this process must not be sent.
     if (log?.isHeld && this.sounds.length > 0) return this.departure.later();
     while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
       const sound = this.nextSound();

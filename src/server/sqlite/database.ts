@@ -150,7 +150,7 @@ export const migrations: readonly Migration[] = [
     db.exec('create index sessions_by_use on sessions (app, user, updated_at desc, id)');
   },
   function serverApi(db) {
-    // For lists over all users, and for decisions and outputs that name a call without its session.
+    // Indexes for lists of the sessions of all users, and for decisions and outputs that name a call without its session.
     db.exec(`
       create index all_sessions_by_use on sessions (app, updated_at desc, n);
       create index calls_by_id on calls (id);

@@ -126,7 +126,7 @@ export function waitingTable(db: Database) {
   const any = db.prepare('select 1 from waiting where session = ? limit 1');
   const sessions = db.prepare<{ session: number }>('select distinct session from waiting');
   const table = documentTable<WaitingMessage>(db, 'waiting');
-  // The sessions that may have queued messages: few, and checked for every stored answer.
+  // The sessions that may have queued messages. They are few, and the set avoids a query for every stored answer of another session.
   const mayWait = new Set(sessions.all().map(({ session }) => session));
 
   return {
