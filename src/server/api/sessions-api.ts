@@ -83,7 +83,7 @@ const LISTED = 100;
 const AUDIT_PAGE = { count: 1000, bytes: 1024 * 1024 };
 const MAX_TITLE = 200;
 
-/** Creates the sessions of the server API. */
+/** Creates the part of the server API that manages sessions. */
 export function sessionsApi(engine: Engine, commands: Commands): SessionsApi {
   const { store, appName } = engine;
   const keyOf = (session: SessionRef) => checkedKey(session, appName);

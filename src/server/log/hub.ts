@@ -4,9 +4,9 @@ import type { OwnedKey } from '../store/store.ts';
 export interface LogWindow {
   /** The fence of the owner that wrote the window. */
   fence: number;
-  /** The number of its last chunk. */
+  /** The number of the last chunk in the window. */
   last: number;
-  /** Its chunks, as JSON. */
+  /** The chunks of the window, as JSON. */
   text: string;
 }
 

@@ -22,9 +22,9 @@ interface Heard {
 
 /** The state of stored messages after they were recovered. */
 export interface StoredState {
-  /** Messages that wait for an answer. */
+  /** The ids of messages with a call that waits for an answer. */
   open: ReadonlySet<string>;
-  /** Messages that are about to start. */
+  /** The ids of messages that are about to start. */
   awaited: ReadonlySet<string>;
 }
 

@@ -51,7 +51,7 @@ export function deltaIn(key: SessionKey, delta: Record<string, unknown>): [Value
   return [shared, scopes, keys, values];
 }
 
-/** The values on which a change is based, in the order of its keys. */
+/** The state values that the writer of a change had read, in the order of the keys of the change. */
 export function seenIn(
   key: SessionKey,
   delta: Record<string, unknown>,

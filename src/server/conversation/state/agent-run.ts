@@ -132,7 +132,7 @@ export class AgentRun {
     context.emit({ type: 'open-run', n: this.count, request });
   }
 
-  /** ADK has read the session: the live run takes input. Returns false for an older run. */
+  /** Marks the live run as open: ADK has read the session, and the run takes input. Returns false for an older run. */
   opened(n: number): boolean {
     if (this.run.is !== 'opening' || this.run.n !== n) return false;
     this.run = { is: 'open', n, driver: this.run.driver, isMuted: false, hasSpoken: false };
@@ -160,7 +160,7 @@ export class AgentRun {
     return true;
   }
 
-  /** The run is over; null for an older run. */
+  /** Ends the run with this number, and returns the facts about it; null for an older run. */
   ended(n: number): EndedRun | null {
     const { run, openedAt, fedBy } = this;
     if (run.is === 'none' || run.n !== n) return null;
@@ -178,7 +178,7 @@ export class AgentRun {
     };
   }
 
-  /** The run produced output, or recognised speech. */
+  /** Records that the run produced output, or recognised speech. */
   noteSpeech(): void {
     if (this.run.is === 'open') this.run.hasSpoken = true;
   }
@@ -282,14 +282,14 @@ export class AgentRun {
     this.unprompted = false;
   }
 
-  /** The model ended its turn. */
+  /** Records that the model ended its turn. */
   endTurn(): void {
     this.hasInput = false;
     this.unprompted = false;
     this.made.clear();
   }
 
-  /** The model cancelled a call. */
+  /** Records that the model cancelled a call, so that it gets no response to the call. */
   cancel(callId: string): void {
     this.cancelled.add(callId);
   }

@@ -43,7 +43,7 @@ export class Context {
     return this.time;
   }
 
-  /** Starts an input at this time. */
+  /** Sets the time of the input that is being applied. */
   startInput(now: number): void {
     this.time = now;
   }
@@ -99,7 +99,7 @@ export class Context {
     return this.listened;
   }
 
-  /** A client listens. False when the session is closed. */
+  /** Records that a client listens. Returns false when the session is closed. */
   join(): boolean {
     if (this.isClosed) return false;
     this.life = 'open';
@@ -108,7 +108,7 @@ export class Context {
     return true;
   }
 
-  /** The last client left, and may come back. */
+  /** Records that the last client left. It may come back. */
   leave(): void {
     this.listened = false;
     this.leftAt = this.time;

@@ -61,7 +61,7 @@ export class Draft {
     return chunks;
   }
 
-  /** The message ends with an error. The first failure counts. */
+  /** Makes the message end with an error. Only the first failure counts. */
   fail(text: string): void {
     this.failureText ??= text;
   }
@@ -71,12 +71,12 @@ export class Draft {
     return this.reader.close();
   }
 
-  /** The `start` of the message is sent. */
+  /** Records that the `start` of the message was sent. */
   start(): void {
     this.started = true;
   }
 
-  /** A chunk of its content is sent. */
+  /** Records that a chunk with content was sent. */
   noteChunk(): void {
     this.hasChunks = true;
   }
@@ -160,7 +160,7 @@ export class Messages {
     return draft;
   }
 
-  /** An earlier process wrote this message last: the conversation has not moved on from it. */
+  /** Sets the message that an earlier process wrote last: the conversation has not moved on from it. */
   recall(messageId: string | null): void {
     this.lastActiveId = messageId;
   }
@@ -201,7 +201,7 @@ export class Messages {
     this.working = isWorking;
   }
 
-  /** The agent wrote text or called a tool in the active draft. */
+  /** Records that the agent wrote text or called a tool in the active draft. */
   noteActivity(): void {
     if (this.activeDraft) this.lastActiveId = this.activeDraft.id;
   }
@@ -216,7 +216,7 @@ export class Messages {
     return this.next.splice(count);
   }
 
-  /** The run is over: no draft is active. */
+  /** Makes no draft the active one, because the run is over. */
   reset(): void {
     this.activeDraft = null;
     this.working = false;
@@ -275,7 +275,10 @@ export class Messages {
     this.context.store([{ do: 'save', messageId: draft.id }], null);
   }
 
-  /** The model gets the response to a call of this draft. `isComplete`: no call of its step is open any more. */
+  /**
+   * Expects the agent to continue a draft, because the model gets the response to one of its calls. `isComplete`: no call of its step is open any
+   * more.
+   */
   expect(owner: Draft, isComplete: boolean): void {
     const { activeDraft } = this;
     if (this.working) {

@@ -155,7 +155,7 @@ export class OpenCall {
     this.acknowledgement = undefined;
   }
 
-  /** An output came from outside, and the after-tool callbacks get it; false when the call cannot take one. */
+  /** Takes an output from outside, which the after-tool callbacks get next; false when the call cannot take one. */
   receive(acknowledges: PendingAcknowledgement | undefined): boolean {
     if (!this.apply(this.current === 'asked' ? 'answer' : 'take')) return false;
     this.acknowledgement = acknowledges;
@@ -192,7 +192,7 @@ export class OpenCall {
     return true;
   }
 
-  /** The tool has ended: the lock is released when the outcome is stored. */
+  /** Keeps the tool lock although the tool has ended: the lock is released when the outcome is stored. */
   keepLock(): void {
     this.ownsLock = true;
   }
@@ -204,7 +204,7 @@ export class OpenCall {
     return ownsLock;
   }
 
-  /** A call whose start could not be stored waits again. */
+  /** Puts a call whose start could not be stored back into its state before the start. */
   putBack(): void {
     this.enter(this.stored.approvalId === null ? 'ready' : 'approved');
     this.stored = { ...this.stored, status: storedAs(this.current) };
@@ -238,7 +238,7 @@ export class OpenCall {
     this.confirming = isConfirming;
   }
 
-  /** The call timed out, and the store is asked. */
+  /** Records that the call timed out, and that the store is asked whether it was decided before. */
   startExpiring(): void {
     this.expiring = true;
   }
@@ -247,7 +247,7 @@ export class OpenCall {
     this.expiring = false;
   }
 
-  /** The store says that the approval request timed out undecided. */
+  /** Marks the call as expired, because the store says that its approval request timed out undecided. */
   markExpired(): void {
     this.stored = { ...this.stored, status: 'expired' };
   }

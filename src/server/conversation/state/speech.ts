@@ -121,7 +121,7 @@ export class Speech {
     return true;
   }
 
-  /** A run is over. Returns whether it was closed to be opened again, and media waits for it. */
+  /** Handles the end of a run. Returns whether the run was closed only to open another, and media waits for that one. */
   runEnded(): boolean {
     const { isReopening } = this;
     this.isReopening = false;
@@ -131,7 +131,7 @@ export class Speech {
     return isReopening && this.held.length > 0;
   }
 
-  /** The model failed while no message was being written, so that no message can end with the failure. */
+  /** Reports a failure of the model while no message was being written, so that no message can end with the failure. */
   reportFailure(failure: Failure): void {
     const { log, error } = reportFailure(failure);
     const { feeder } = this.run;
@@ -140,7 +140,7 @@ export class Speech {
     else this.messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
-  /** The model answers, or has nothing to say. */
+  /** Records that the model answers, or has nothing to say. */
   answered(): void {
     if (this.speech === 'unanswered') this.speech = 'none';
   }
@@ -214,7 +214,7 @@ export class Speech {
     }
   }
 
-  /** The text of a message was cut to this length. */
+  /** Tells clients that the text of a message was cut to this length. */
   wasCut(messageId: string, length: number): void {
     this.messages.inject({ type: 'data-heard', data: { messageId, length }, transient: true });
   }

@@ -74,7 +74,7 @@ export class Calls {
     });
   }
 
-  /** A call is stored: it is shown, handed over or run. */
+  /** Continues with a call that is stored now: shows its approval request, hands it to the browser, or runs it. */
   issued(callId: string, ticket: Ticket): void {
     const { context, open, messages, run, chunks, requests, outcomes } = this;
     const call = open.get(callId);
@@ -104,7 +104,7 @@ export class Calls {
     context.emit({ type: 'release-call', ticket, error: null });
   }
 
-  /** A call could not be stored: no client knows of it, and the agent gets an error. */
+  /** Ends a call that could not be stored: no client knows of it, and the agent gets an error. */
   notIssued({ callId, ticket, n }: Extract<Purpose, { for: 'call' }>): void {
     const { open, chunks } = this;
     const call = open.get(callId);
@@ -137,7 +137,7 @@ export class Calls {
     context.emit({ type: 'release-call', ticket, error: null });
   }
 
-  /** An approval request could not be stored: its call ends. */
+  /** Ends a call whose approval request could not be stored. */
   notShown(purpose: Extract<Purpose, { for: 'approval-request' }>): void {
     const call = this.requests.notShown(purpose);
     if (call)
@@ -224,20 +224,23 @@ export class Calls {
     if (call.queueForLock()) this.context.emit({ type: 'acquire-lock', call: call.record });
   }
 
-  /** A call has the tool lock: it runs, if the user who approved it is still signed in. */
+  /** Continues with a call that got the tool lock: it runs if the user who approved it is still signed in. */
   lockAcquired(callId: string): void {
     const by = this.open.get(callId)?.approvedBy;
     if (by) this.context.emit({ type: 'check-sign-in', by, question: { why: 'execution', callId } });
     else this.runTool(callId);
   }
 
-  /** The sign-in of the approver was checked. When the check fails the call runs, because the decision itself was checked. */
+  /**
+   * Runs a call after the sign-in of its approver was checked, or ends it if the approver is signed out. If the check itself failed, the call runs,
+   * because the sign-in was also checked at the decision.
+   */
   signInChecked(callId: string, status: SignInStatus): void {
     if (status === 'signed-out') this.withdraw(callId);
     else this.runTool(callId);
   }
 
-  /** The approver is signed out: the call never runs. */
+  /** Ends a call whose approver is signed out: it never runs. */
   private withdraw(callId: string): void {
     const { context } = this;
     context.emit({ type: 'release-lock', callId });
@@ -258,7 +261,7 @@ export class Calls {
     this.consume(call, before);
   }
 
-  /** The start of a call was not stored: it failed, or another process has the call. */
+  /** Handles the start of a call that was not stored: the write failed (`isFailure`), or another process has taken the call. */
   notStarted({ callId, isAnnounced, isConfirming }: Execution, isFailure: boolean): void {
     const { context, open, messages } = this;
     context.emit({ type: 'release-lock', callId });
@@ -320,7 +323,7 @@ export class Calls {
     return chunks.isAnnounced(callId) ? messages.active : null;
   }
 
-  /** A tool on the server ended, or was started and gets its output from outside. */
+  /** Takes the outcome of a tool on the server: the tool has ended, or it was started and its output comes from outside. */
   toolEnded(callId: string, outcome: Outcome): void {
     const { context, messages, run, outcomes } = this;
     const call = this.open.running(callId);
@@ -398,7 +401,7 @@ export class Calls {
     this.context.store([{ do: 'expire', call: call.record, reason: timeoutText(call.record) }], purpose);
   }
 
-  /** An approval request timed out, unless it was decided before. */
+  /** Ends a call whose approval request timed out, or applies the decision that was stored before the timeout. */
   expired({ callId, isQuiet }: Expiry, stored: DecidedBefore | null): void {
     const call = this.open.get(callId);
     // A decision that came after the deadline was stored as `expired`, so the request counts as undecided.

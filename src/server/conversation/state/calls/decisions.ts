@@ -95,7 +95,7 @@ export class Decisions {
     return decided && call?.isAsked ? this.decidedBefore(call, { call: decided, by }) : null;
   }
 
-  /** A call was decided before, in another process. Returns what that allows. */
+  /** Applies a decision that was stored before, by another process. Returns the step that it allows. */
   decidedBefore(call: OpenCall, { call: decided, by }: DecidedBefore): Step | null {
     const { open, messages } = this;
     const approved = decisionIn(decided);

@@ -174,7 +174,7 @@ export class AgentEvents {
     this.context.emit({ type: 'sound', messageId, data, sampleRate });
   }
 
-  /** The message ends with a failure of the agent. */
+  /** Makes a message end with a failure of the agent, and reports the failure. */
   failed(draft: Draft, failure: Failure): void {
     const { log, code, text } = reportFailure(failure);
     for (const effect of [log, ...code]) this.context.emit(effect);
@@ -206,7 +206,7 @@ export class AgentEvents {
     this.messages.say(draft, view.outputChunk(id, response));
   }
 
-  /** The model stopped by itself, because the user spoke. */
+  /** Handles that the model stopped by itself, because the user spoke: its message ends, or pauses while one of its calls is open. */
   private stopped(draft: Draft): void {
     const { messages } = this;
     const { isWorking } = messages;
@@ -231,7 +231,7 @@ export class AgentEvents {
     this.unassigned = new MessageChunks();
   }
 
-  /** The model is silent for now, and continues when the calls that it made are answered. */
+  /** Handles a pause of the model: it is silent for now, and continues when the calls that it made are answered. */
   private paused(): void {
     const { messages } = this;
     const { active } = messages;
@@ -241,7 +241,7 @@ export class AgentEvents {
     else if (!messages.activateNext()) messages.setWorking(false);
   }
 
-  /** The model has nothing more to say for now, or continues at once with calls of other messages. */
+  /** Handles the end of a turn of the model. `continues`: whether the model continues at once with calls of other messages. */
   private completed(continues: boolean | undefined): void {
     const { messages, open, run, speech } = this;
     speech.answered();

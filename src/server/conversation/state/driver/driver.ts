@@ -214,7 +214,7 @@ export class Driver {
     this.context.store([...storeText({ messageId, text }), dangling], { for: 'conclusion', messageId });
   }
 
-  /** The history is complete. `missed`: chunks that the message does not show yet. */
+  /** Finishes or pauses a message whose history is complete now. `missed`: chunks that the message does not show yet. */
   concluded(messageId: string, missed: readonly Chunk[] = []): void {
     const draft = this.takeConcluded(messageId);
     if (!draft) return;

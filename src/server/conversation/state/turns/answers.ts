@@ -73,7 +73,7 @@ export class Answers {
     return true;
   }
 
-  /** Whether answers over the socket must wait: for others, for a response, or for the store. */
+  /** Whether answers over the socket must wait: for earlier answers, for an HTTP response, or for the store. */
   private get isBlocked(): boolean {
     const { context, starting, open } = this;
     const { request } = starting;
@@ -97,7 +97,7 @@ export class Answers {
     context.emit({ type: 'check-sign-in', by: given.by, question: { why: 'decision', given: read } });
   }
 
-  /** The sign-in of the user who decides was checked. */
+  /** Continues once the sign-in of the user who decides was checked. */
   signInChecked(given: GivenAnswers, status: SignInStatus): void {
     if (status !== 'unknown') return this.decide(given, status === 'signed-in');
     const error = new ProtocolError(
@@ -173,7 +173,7 @@ export class Answers {
     for (const one of late) this.calls.outcomes.publishSettled(one);
   }
 
-  /** The store knows the decisions: they are performed. */
+  /** Performs what the decisions allow, because they are stored now. */
   decided(purpose: DecisionPurpose, results: WriteResults): void {
     this.areRead = false;
     if (this.context.policyFor(purpose.given.wire).hasResponse) this.respond(purpose, results);

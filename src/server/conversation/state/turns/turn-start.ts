@@ -260,7 +260,7 @@ export class TurnStart {
     }
   }
 
-  /** The writes of a message are done: watchers and its client learn of it. */
+  /** Emits what follows the writes of a message: watchers get the message, and its client learns that it was taken. */
   private take(writes: readonly Write[], request: MessageRequest, id: string): void {
     this.publish(writes, id);
     this.context.takeRequest(request.request);

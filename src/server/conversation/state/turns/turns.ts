@@ -240,24 +240,24 @@ export class Turns {
     messages.finishStarted(touched);
   }
 
-  /** The message to continue was found. */
+  /** Continues with the message to continue, once it was looked up. If the user interrupted meanwhile, the turn is interrupted. */
   found(...found: Parameters<TurnStart['found']>): void {
     if (this.turnStart.found(...found)) this.interrupt();
   }
 
-  /** A message is stored. */
+  /** Continues with a user message that is stored now. If the user interrupted meanwhile, its turn is interrupted. */
   stored(request: RequestRef): void {
     if (this.turnStart.stored(request)) this.interrupt();
   }
 
-  /** A live run takes input. */
+  /** Handles the opening of a live run: the run gets the media and the requests that waited for it. */
   runOpened(n: number): void {
     if (!this.run.opened(n)) return;
     this.speech.runOpened();
     this.turnStart.runReady();
   }
 
-  /** A run is over. */
+  /** Handles the end of a run. The end of an older run is ignored. */
   runEnded(n: number, error: Failure | null): void {
     const { run, driver, turnStart, speech } = this;
     const ended = run.ended(n);
