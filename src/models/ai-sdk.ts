@@ -118,7 +118,7 @@ class Answer {
       case 'tool-input-delta':
         return ALIVE;
       case 'tool-call':
-        // Tools of the provider itself have run already.
+        // The provider has already run its own tool, so ADK must not get the call.
         if (part.providerExecuted) return undefined;
         this.parts.push(toCall(part));
         return undefined;

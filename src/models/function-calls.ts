@@ -64,7 +64,7 @@ export function admitUnknownTools(toolsDict: LlmRequest['toolsDict'], calls: Ite
   for (const call of calls) {
     call.name ||= 'unnamed_tool';
     if (Object.hasOwn(toolsDict, call.name)) continue;
-    // Not an assignment: a model may call `__proto__`.
+    // `defineProperty`, because a model may call a tool named `__proto__`, and an assignment would replace the prototype.
     Object.defineProperty(toolsDict, call.name, {
       value: new UnknownTool(call.name),
       enumerable: false,

@@ -185,7 +185,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     const { reason } = failure;
     const wait = this.hasBegun ? undefined : waitBefore(this.tries, failure, this.retryPolicy);
     if (wait === undefined || reason === undefined) {
-      // The provider was reachable: it had started its answer.
+      // After its first token, a provider that cannot be reached any more has cut off its answer.
       const code = this.hasBegun && failure.code === 'UNREACHABLE' ? 'INCOMPLETE' : failure.code;
       this.end({ done: false, value: this.final.failed(code, failure.message) });
       return;

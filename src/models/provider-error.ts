@@ -151,7 +151,7 @@ const BROKEN_STREAM = /incomplete json segment|exception parsing stream chunk|en
 function codeOf(error: unknown, unwrappedError: ProviderError): FailureCode | undefined {
   const { status, type, code, message } = unwrappedError;
   const named = `${type} ${code}`;
-  // Google answers a wrong key with 400.
+  // Google answers a wrong key with the status 400 instead of 401.
   if (/API_KEY_INVALID|api key not valid/i.test(`${message} ${bodyOf(error)}`)) return '401';
   if (isQuota(unwrappedError)) return 'QUOTA';
   if (status !== undefined) return `${status}`;

@@ -19,7 +19,7 @@ export function convertPCM16ToFloat32(pcm: Int16Array): Float32Array<ArrayBuffer
 export function pcm16Of(bytes: Uint8Array): Int16Array {
   const { buffer, byteOffset, byteLength } = bytes;
   const length = byteLength >> 1;
-  // An Int16Array starts at an even offset.
+  // An Int16Array must start at an even byte offset, so bytes at an odd offset are copied.
   return byteOffset % 2 === 0
     ? new Int16Array(buffer, byteOffset, length)
     : new Int16Array(bytes.slice(0, length * 2).buffer);

@@ -78,7 +78,7 @@ class HttpLink implements Link {
         void this.#claim();
         return 0;
       default:
-        // Sound needs a socket, and results of tools are sent as messages.
+        // The other frames are not sent over HTTP: sound needs a socket, and results of tools are sent as messages.
         return 0;
     }
   }

@@ -125,7 +125,7 @@ class WebSocketLink implements Link {
     socket.binaryType = 'arraybuffer';
     socket.onmessage = ({ data }: { data: unknown }) => this.#receive(data);
     socket.onclose = ({ code, reason }: { code: number; reason: string }) => this.#end(code, reason);
-    // `onclose` follows every error.
+    // Errors need no handling here: the browser calls `onclose` after every error.
     socket.onerror = () => undefined;
     this.#socket = socket;
   }

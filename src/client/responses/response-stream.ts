@@ -106,7 +106,7 @@ export class ResponseStream {
     const controller = this.#controller;
     this.#isEnded = true;
     this.#detach();
-    // A stream that fails drops its queue: give the reader time to read it.
+    // `controller.error` discards the chunks that are still queued. Call it in a later task, so that the reader can read them before.
     this.#timers.after(0, () => controller?.error(error));
   }
 

@@ -22,7 +22,7 @@ export async function* callGemini(
   const { vertexai } = model.apiClient;
   const contents = joined(request.contents.map((content) => acceptable(content, vertexai)));
   const isSigned = wantsSignatures(request.model ?? model.model);
-  // The field is private in ADK.
+  // `apiKey` is a private field of ADK's `Gemini`, so a cast is needed.
   const { apiKey } = model as unknown as { apiKey?: string };
   const secrets = apiKey ? [apiKey] : [];
   try {

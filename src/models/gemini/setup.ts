@@ -63,7 +63,7 @@ export function liveConfigOf(request: LlmRequest, options: SetupOptions): LiveCo
       : {}),
     ...(tools ? { tools: withBehavior(known(tools, options), family, options.nonBlocking) } : {}),
     ...(compression ? { contextWindowCompression: compression } : {}),
-    // Always sent: without it the server never gives a handle.
+    // `sessionResumption` is always sent: without it the server never sends a handle to resume the session.
     sessionResumption: handle === undefined ? {} : { handle },
   };
 }

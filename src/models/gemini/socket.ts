@@ -108,7 +108,7 @@ export class GeminiSocket implements LiveSocket {
       if ((isDead || this.paused) && this.raw?.ws?.terminate) this.raw.ws.terminate();
       else this.raw?.close();
     } catch {
-      // The socket was never connected.
+      // `close` throws for a socket that was never connected: ignore that.
     }
   }
 
@@ -123,7 +123,7 @@ export class GeminiSocket implements LiveSocket {
           else this.read(message);
         },
         onerror: (event) => {
-          // The close event follows.
+          // Only note the message: a close event follows, and reports it.
           this.failure = event.message;
         },
         onclose: ({ code, reason }) => this.over({ code, reason: reason || this.failure }),

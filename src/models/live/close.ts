@@ -23,7 +23,7 @@ export function classifyClose(
   const known = reasons.find(([pattern]) => pattern.test(reason));
   if (known) {
     const [, then, failure] = known;
-    // The session may have belonged to another model.
+    // The session that the setup resumes may have been started with another model, so try a new session.
     if (failure === 'SETUP' && isResuming) return result('restart', failure);
     // A new session that is refused at once is refused again; a resumed one may only be too old.
     if (then !== 'stop' && !isSetUp && !isResuming && code !== 1011) return result('stop', 'SETUP');

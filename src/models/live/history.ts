@@ -41,7 +41,7 @@ function replayable(part: Part, calls: ReadonlyMap<string, FunctionCall>): Part[
   }
   if (part.thought) return [];
   if (text) return [{ text }];
-  // Sessions fail after sound in their history.
+  // Sound is left out: a session with sound in its history fails.
   return inlineData?.mimeType?.startsWith('image/') ? [{ inlineData }] : [];
 }
 

@@ -357,7 +357,7 @@ function readArriving(source: Readable, add: (piece: Uint8Array) => void): Readi
       leave();
       reject(new Error('The connection was closed.'));
     };
-    // Other code has read the body, or the client has disconnected.
+    // `readableEnded`: other code has already read the body. `destroyed`: the client has disconnected.
     if (source.readableEnded) return ended();
     if (source.destroyed) return broken();
     // A middleware may have paused the stream.
