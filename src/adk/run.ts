@@ -73,9 +73,9 @@ export interface DeferredCall extends ToolFacts {
   agent: string;
   invocationId: string;
   branch: string | undefined;
-  /** How long its approval request waits, when its tool says so. */
+  /** How long the approval request of the call waits, when its tool defines it. */
   approvalTimeoutMs?: number | null | undefined;
-  /** What its approval request says, when its tool says so. */
+  /** The text of the approval request of the call, when its tool defines one. */
   approvalMessage?: string | undefined;
   /** Whether a long-running tool was started, whose output comes from outside, at an unknown time. */
   isLongRunning?: boolean;
@@ -175,7 +175,7 @@ export function approvalTimeoutOf(tool: BaseTool | undefined): number | null | u
   return tool instanceof DuologueTool ? tool.approvalTimeoutMs : undefined;
 }
 
-/** What the approval request of a call says by the definition of its tool. */
+/** The text of the approval request of a call, from the definition of its tool. */
 export function approvalMessageOf(
   tool: BaseTool | undefined,
   args: Record<string, unknown>,

@@ -93,7 +93,7 @@ export class CallLink {
   }
 }
 
-/** The context of a call: ADK's own, and the conversation that the tool runs in. */
+/** The context of a call: ADK's own context, with access to the conversation that the tool runs in. */
 export class ToolContext extends Context {
   readonly #link: CallLink | undefined;
 

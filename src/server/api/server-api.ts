@@ -9,7 +9,7 @@ import { checkedKey, inApiErrors, type SessionRef, type SessionsApi, sessionsApi
 export interface ApplicationDecision {
   approvalId: string;
   approved: boolean;
-  /** Why; the model reads the reason of a denial. */
+  /** The reason for the decision. The model reads the reason of a denial. */
   reason?: string;
   /** The person who decided, as the application knows them. They need not be a user of this server. */
   by: string;

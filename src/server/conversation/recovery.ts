@@ -190,7 +190,7 @@ async function unansweredMessages(
   const promised = asked && (await lastUnanswered());
   const first = waiting.find(({ message }) => message.id === asked?.id);
   const answer = first?.answerId ?? promised;
-  // A waiting call is an answer, though the message that shows it is not stored yet.
+  // A call that waits shows that the agent has answered, though the message with the call is not stored yet.
   const isAnswered = open.some(
     ({ messageId }) => !byId.has(messageId) && (answer === null || messageId === answer),
   );

@@ -296,7 +296,7 @@ export class StoreWriter {
     return length;
   }
 
-  /** Adds the text before an abort or a failure to the history, which ADK does not do. */
+  /** Adds the text that the agent wrote before an abort or a failure to the history, because ADK does not store it. */
   private async storeText(messageId: string, text: string): Promise<void> {
     const { history, engine } = this.context;
     const { events } = await history.load();

@@ -219,9 +219,9 @@ export interface SessionLog {
   onStall?(callback: () => void): void;
   /** Whether every entry from that number on is stored where it outlives this process. */
   keeps(from: number): boolean;
-  /** The session appends no more chunks. */
+  /** Closes the log: the session appends no more chunks. */
   close(): void;
-  /** The session is deleted; its log goes too. */
+  /** Removes the log, because its session is deleted. */
   remove(): void;
 }
 

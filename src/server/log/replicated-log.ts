@@ -120,7 +120,7 @@ export class ReplicatedLog implements SessionLog {
   }
 }
 
-/** The chunks from a number on as the hub stores them, and the number of the last one that is left out, 0 when none is. */
+/** The chunks from a number on, in the form that the hub stores, and the number of the last chunk that is left out (0 when none is). */
 function textOf(log: ChunkLog, from: number): { text: string; missing: number } {
   let text = '';
   let missing = 0;

@@ -14,9 +14,9 @@ export interface FailureReport {
   log: Effect;
   /** The text that ends the message. */
   text: string;
-  /** The error where no message ends with the text. */
+  /** The error to report when there is no message that could end with the text. */
   error: ProtocolError;
-  /** What clients get beside the text: the code of a failure that trying again does not repair. */
+  /** Effects that send clients the error code as well, if trying again does not repair the failure; otherwise empty. */
   code: Effect[];
 }
 

@@ -59,9 +59,9 @@ export interface Recovered {
     state: Exclude<CallState, 'ending'>;
     isAnnounced: boolean;
     isConfirming: boolean;
-    /** How long its approval request waits, when its tool says so and the request is still to be shown. */
+    /** How long the approval request of the call waits, when its tool defines it and the request is still to be shown. */
     approvalTimeoutMs?: number | null | undefined;
-    /** What its approval request says, when its tool says so and the request is still to be shown. */
+    /** The text of the approval request of the call, when its tool defines one and the request is still to be shown. */
     approvalMessage?: string | undefined;
   }[];
   /** The messages that these calls belong to. */

@@ -17,7 +17,7 @@ import type { PendingAcknowledgement } from './context.ts';
 /** States in which a call has a deadline. */
 const TIMED: ReadonlySet<CallState> = new Set(['asked', 'client', 'parked']);
 
-/** What clients see of a call, and how long its approval request waits when its tool says so. */
+/** What clients see of a call, and what the definition of its tool says about the approval request. */
 interface CallFacts {
   isAnnounced: boolean;
   isConfirming: boolean;
@@ -27,9 +27,9 @@ interface CallFacts {
 
 /** A call that has no outcome yet. Its state changes only by the transitions of `call-states.ts`. */
 export class OpenCall {
-  /** How long the approval request waits, when the tool says so; null means no limit. */
+  /** How long the approval request waits, when the tool defines it; null means no limit. */
   readonly approvalTimeoutMs: number | null | undefined;
-  /** What the approval request says, when the tool says so. */
+  /** The text of the approval request, when the tool defines one. */
   readonly approvalMessage: string | undefined;
   private stored: CallRecord;
   private current: CallState;

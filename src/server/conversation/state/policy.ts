@@ -5,7 +5,7 @@ import type { Wire } from './effects.ts';
 export interface Policy {
   /** Whether the approval requests of a step are shown together, or each after the one before is decided. */
   approvalsTogether: boolean;
-  /** How long an approval request waits, unless its tool says so; null means without limit. */
+  /** How long an approval request waits, unless its tool defines another time; null means no limit. */
   approvalTimeoutMs: number | null;
   /**
    * Whether each request gets a response of its own, which ends when everything open waits for the user or the browser. Such a request

@@ -346,7 +346,7 @@ export class Calls {
     outcomes.end(call, { kind: 'error', errorText });
   }
 
-  /** A tool asks for approval while it runs. The tool has done nothing yet, and runs again once the user has approved. */
+  /** Shows the approval request of a tool that asks while it runs. The tool has done nothing yet, and runs again once the user has approved. */
   private askLate(call: OpenCall, question: Question): void {
     const { context, messages, run, outcomes } = this;
     if (!call.askLate(`approval_${context.newId()}`, question)) return;

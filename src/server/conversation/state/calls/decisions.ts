@@ -30,7 +30,7 @@ export interface AppliedAnswers {
   rejected: string[];
 }
 
-/** Applies answers to open calls: how each call changes, and what that allows next. */
+/** Applies answers to open calls: changes the state of each call, and returns the steps that the answers allow next. */
 export class Decisions {
   private readonly context: Context;
   private readonly open: OpenCalls;

@@ -15,7 +15,7 @@ type MadeCall = Extract<MessageOutput, { type: 'call' }>;
 type ToolResponse = Extract<MessageOutput, { type: 'response' }>;
 type Audio = Extract<MessageOutput, { type: 'audio' }>;
 
-/** What the events of a run mean: text and sound of a message, calls, the user's transcript, the end of a turn. */
+/** Interprets the events of a run: text and sound of a message, calls, the user's transcript, the end of a turn. */
 export class AgentEvents {
   private readonly context: Context;
   private readonly open: OpenCalls;

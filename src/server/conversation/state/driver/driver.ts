@@ -280,7 +280,7 @@ export class Driver {
     this.endDrafts(true, '');
   }
 
-  /** The run is gone: the active message ends with `failure`, unless the run `wasClosed`; messages with open calls wait. */
+  /** Ends the messages of a run that is over: the active one ends with `failure`, unless the run `wasClosed`; messages with open calls wait. */
   private endDrafts(wasClosed: boolean, failure: string): void {
     const { context, messages, open } = this;
     const { active, isWorking } = messages;

@@ -282,7 +282,7 @@ export class Turns {
     context.close();
     const waiting = this.turnStart.giveUp();
     for (const { request, wire } of [...(waiting ? [waiting] : []), ...queue.takeAll()]) {
-      // Over a socket, a queued message is stored, and the next process starts it; a client sends the others again.
+      // A queued message from a socket is stored, and the next process starts it; a client over a socket sends any other request again.
       if (context.policyFor(wire).hasResponse) context.reject(request, shuttingDown());
       else context.takeRequest(request);
     }
