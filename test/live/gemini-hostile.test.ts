@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { FakeGeminiLive } from '../support/gemini-live/fake-gemini-live.ts';
+import { askLiveWithFaults } from '../support/gemini-live/faults.ts';
 import { FAMILIES, provideTools } from '../support/gemini-live/provide.ts';
-import { sufferLive } from '../support/gemini-live/suffer.ts';
 
 failOnUnhandled();
 
@@ -72,9 +72,12 @@ describe.each(FAMILIES)('a hostile service of the family $name', ({ name: _, ...
     await fake.stop();
   });
 
-  it.each(HOSTILE)('[S7] [E4] that sends %s ends nothing but what it says', async (_what, tells, told) => {
-    const seen = await sufferLive(fake, server, { turn: [undefined, { tells }] });
-    expect(seen).toEqual({ told, ran: 1, ends: 1, goesOn: true });
-    fake.refused.length = 0;
-  });
+  it.each(HOSTILE)(
+    '[S7] [E4] that sends %s ends nothing but what it says',
+    async (_what, tells, errorText) => {
+      const seen = await askLiveWithFaults(fake, server, { turn: [undefined, { tells }] });
+      expect(seen).toEqual({ errorText, ran: 1, ends: 1, nextIsAnswered: true });
+      fake.refused.length = 0;
+    },
+  );
 });

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { FakeGeminiLive, type SetupFault } from '../support/gemini-live/fake-gemini-live.ts';
+import { askLiveWithFaults } from '../support/gemini-live/faults.ts';
 import { FAMILIES, provideLive, provideTools } from '../support/gemini-live/provide.ts';
 import type { TurnFault } from '../support/gemini-live/session.ts';
 import { NO_SIGNALS, type Quirks } from '../support/gemini-live/strict.ts';
-import { sufferLive } from '../support/gemini-live/suffer.ts';
 import { bidiFaults } from '../support/providers/checklist.ts';
 import { expectedGist, gist, type Provided, play } from '../support/providers/play.ts';
 import { TestSocket } from '../support/socket.ts';
@@ -119,17 +119,22 @@ describe.each(FAMILIES)('what goes wrong with the family $name', ({ name: _, ...
       await fake.stop();
     });
 
-    it.each(SETUP)('[S7] [E4] at the setup: %s', async (_what, setup, told) => {
-      const seen = await sufferLive(fake, server, { setup });
-      expect(seen).toEqual({ told, ran: told === null ? 1 : 0, ends: 1, goesOn: true });
+    it.each(SETUP)('[S7] [E4] at the setup: %s', async (_what, setup, errorText) => {
+      const seen = await askLiveWithFaults(fake, server, { setup });
+      expect(seen).toEqual({ errorText, ran: errorText === null ? 1 : 0, ends: 1, nextIsAnswered: true });
       expect(fake.refused.splice(0)).toEqual([]);
     });
 
     it.each(TURN)(
       '[S7] [E4] in the middle of the answer, after the tool ran once: %s',
       async (_what, fault, on, off) => {
-        const seen = await sufferLive(fake, server, { turn: [undefined, fault] });
-        expect(seen).toEqual({ told: handles === 'once' ? on : off, ran: 1, ends: 1, goesOn: true });
+        const seen = await askLiveWithFaults(fake, server, { turn: [undefined, fault] });
+        expect(seen).toEqual({
+          errorText: handles === 'once' ? on : off,
+          ran: 1,
+          ends: 1,
+          nextIsAnswered: true,
+        });
         expect(fake.refused.splice(0)).toEqual([]);
       },
     );
@@ -157,9 +162,14 @@ describe.each(FAMILIES)('what goes wrong with the family $name', ({ name: _, ...
       const { fake, server } = await serve(quirks);
       try {
         const isSilent = quirks.afterResume === 'is silent';
-        const seen = await sufferLive(fake, server, isSilent ? { turn: [undefined, 'cut'] } : {});
+        const seen = await askLiveWithFaults(fake, server, isSilent ? { turn: [undefined, 'cut'] } : {});
         const isHeard = quirks.transcripts !== 'missing';
-        expect(seen).toEqual({ told: isSilent ? BROKE_OFF : null, ran: 1, ends: 1, goesOn: isHeard });
+        expect(seen).toEqual({
+          errorText: isSilent ? BROKE_OFF : null,
+          ran: 1,
+          ends: 1,
+          nextIsAnswered: isHeard,
+        });
         const count = server.ran.length;
         const socket = new TestSocket(`${server.url.replace('http', 'ws')}/live`);
         await socket.opened();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
 import { fastTimer } from '../support/fast-timer.ts';
 import { DIALECTS, FakeProvider, type Fault } from '../support/providers/fake-provider.ts';
-import { type Faulty, provideTool, suffer } from '../support/providers/faults.ts';
+import { askWithFaults, type FaultResult, provideTool } from '../support/providers/faults.ts';
 import { expectedGist, gist, type Provided, play, provide } from '../support/providers/play.ts';
 
 const everyone = describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const));
@@ -42,18 +42,18 @@ const LATE = 'The model did not answer in time: try again.';
 const UNREADABLE = 'The arguments of the call could not be read';
 
 /** What the person sees of a fault of the first model call; otherwise the answer comes as if nothing had been. */
-const TABLE: [Fault, Partial<Faulty> | ((provider: string) => Partial<Faulty>)][] = [
+const TABLE: [Fault, Partial<FaultResult> | ((provider: string) => Partial<FaultResult>)][] = [
   [
     'key',
     (provider) => ({
-      told:
+      errorText:
         provider === 'bedrock'
           ? 'The model provider does not let the key of this server use this model (403).'
           : 'The model is not configured: the model provider does not accept the key of this server (401).',
     }),
   ],
-  ['model', { told: 'The model provider does not know the model that this server asks for (404).' }],
-  ['quota', { told: 'The quota of this server at the model provider is used up.' }],
+  ['model', { errorText: 'The model provider does not know the model that this server asks for (404).' }],
+  ['quota', { errorText: 'The quota of this server at the model provider is used up.' }],
   ['rate', { waits: ['rate_limited'] }],
   ['overloaded', { waits: ['overloaded'] }],
   ['page', { waits: ['overloaded'] }],
@@ -63,17 +63,17 @@ const TABLE: [Fault, Partial<Faulty> | ((provider: string) => Partial<Faulty>)][
   [
     'error in the middle',
     (provider) => ({
-      told: BUSY(provider === 'anthropic' ? 529 : provider === 'gemini' ? 503 : 500),
+      errorText: BUSY(provider === 'anthropic' ? 529 : provider === 'gemini' ? 503 : 500),
     }),
   ],
-  ['reset in the middle', { told: BROKE_OFF }],
-  ['silence in the middle', { told: LATE }],
-  ['cut off', { told: BROKE_OFF }],
+  ['reset in the middle', { errorText: BROKE_OFF }],
+  ['silence in the middle', { errorText: LATE }],
+  ['cut off', { errorText: BROKE_OFF }],
   [
     'broken arguments',
     (provider) =>
       provider === 'gemini'
-        ? { told: 'The model stopped: malformed function call.' }
+        ? { errorText: 'The model stopped: malformed function call.' }
         : { calls: [UNREADABLE] },
   ],
   ['cut arguments', { calls: [UNREADABLE] }],
@@ -99,13 +99,13 @@ everyone('what goes wrong at %s', (name, dialect) => {
   describe.each(['sse', 'bidi'] as const)('over %s', (mode) => {
     it.each(TABLE)('[S7] [S17] [E4] before the tool: %s', async (fault, expected) => {
       const seen = typeof expected === 'function' ? expected(name) : expected;
-      const isAnswered = seen.told === undefined && seen.calls === undefined;
-      expect(await suffer(fake, server, mode, [fault])).toEqual({
-        told: null,
+      const isAnswered = seen.errorText === undefined && seen.calls === undefined;
+      expect(await askWithFaults(fake, server, mode, [fault])).toEqual({
+        errorText: null,
         waits: [],
         calls: [],
         ran: isAnswered ? 1 : 0,
-        goesOn: true,
+        nextIsAnswered: true,
         ...seen,
       });
       expect(fake.refused.splice(0)).toEqual([]);
@@ -115,12 +115,12 @@ everyone('what goes wrong at %s', (name, dialect) => {
       '[S7] [S17] [E4] after the tool, which ran once: %s',
       async (fault, expected) => {
         const seen = typeof expected === 'function' ? expected(name) : expected;
-        expect(await suffer(fake, server, mode, [undefined, fault])).toEqual({
-          told: null,
+        expect(await askWithFaults(fake, server, mode, [undefined, fault])).toEqual({
+          errorText: null,
           waits: [],
           calls: [],
           ran: 1,
-          goesOn: true,
+          nextIsAnswered: true,
           ...seen,
         });
         expect(fake.refused.splice(0)).toEqual([]);

@@ -3,7 +3,7 @@ import { converse } from '../../scripts/fixtures/conversation.ts';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
 import { bedrock } from '../support/providers/bedrock.ts';
 import { DIALECTS, FakeProvider, type Fault } from '../support/providers/fake-provider.ts';
-import { provideTool, suffer } from '../support/providers/faults.ts';
+import { askWithFaults, provideTool } from '../support/providers/faults.ts';
 import { expectedGist, gist, type Provided, play, provide } from '../support/providers/play.ts';
 
 /** One of each mode; all of them are in the long run. */
@@ -45,11 +45,11 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('%s',
   ])(
     '[S7] [E4] a fault is told, runs no tool, and the next message works: %s over %s',
     async (fault, mode) => {
-      const { told, ran, goesOn } = await suffer(fake, tool, mode, [fault]);
-      expect({ isTold: /^The [^.]+\.$/.test(told ?? ''), ran, goesOn }).toEqual({
+      const { errorText, ran, nextIsAnswered } = await askWithFaults(fake, tool, mode, [fault]);
+      expect({ isTold: /^The [^.]+\.$/.test(errorText ?? ''), ran, nextIsAnswered }).toEqual({
         isTold: true,
         ran: 0,
-        goesOn: true,
+        nextIsAnswered: true,
       });
       expect(fake.refused.splice(0)).toEqual([]);
     },
@@ -58,12 +58,12 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('%s',
   it.each(['sse', 'bidi'] as const)(
     '[S17] a busy provider is asked again, and the tool runs once, over %s',
     async (mode) => {
-      expect(await suffer(fake, tool, mode, ['rate', undefined, 'overloaded'])).toEqual({
-        told: null,
+      expect(await askWithFaults(fake, tool, mode, ['rate', undefined, 'overloaded'])).toEqual({
+        errorText: null,
         waits: ['rate_limited', 'overloaded'],
         ran: 1,
         calls: [],
-        goesOn: true,
+        nextIsAnswered: true,
       });
     },
   );
@@ -142,7 +142,7 @@ it('Bedrock takes requests that are signed with an access key, and their secret 
     }),
   });
   const tool = await provideTool(fake);
-  expect(await suffer(fake, tool, 'bidi', ['key'])).toMatchObject({ ran: 0, goesOn: true });
+  expect(await askWithFaults(fake, tool, 'bidi', ['key'])).toMatchObject({ ran: 0, nextIsAnswered: true });
   expect(JSON.stringify(tool.logged)).not.toMatch(new RegExp(`${secret}|${fake.key}`));
   expect(fake.refused).toEqual([]);
   await tool.close();

@@ -7,13 +7,13 @@ const RATE = 16_000;
 /** 20 ms: as a microphone gives it. */
 const PIECE = 320;
 
-/** What a detector said, and how much sound it had heard by then. */
+/** An event of a detector, and the amount of audio it had received by then. */
 export interface Found {
   isSpeech: boolean;
   atMs: number;
 }
 
-/** What a detector finds in sound. `caughtUp` resolves when it has looked at all that it was given. */
+/** The events that a detector reports for audio. `caughtUp` resolves when it has processed all of its input. */
 export async function foundIn(
   detect: DetectSpeech,
   sounds: readonly Int16Array[],
@@ -41,7 +41,7 @@ export async function foundIn(
 /** How far off a beginning or an end may be. */
 const SLACK_MS = 150;
 
-/** What no detector takes for speech. */
+/** Sounds that no detector may report as speech. */
 export const NOISES: [string, Int16Array][] = [
   ['silence', silence(5000)],
   ['white noise', whiteNoise(5, 2000)],

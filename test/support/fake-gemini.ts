@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-/** An HTTP request as the fake saw it. */
+/** An HTTP request that the fake received. */
 export interface SeenCall {
   url: string;
   headers: IncomingHttpHeaders;

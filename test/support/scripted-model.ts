@@ -30,7 +30,7 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     this.onSend = onSend;
   }
 
-  /** The model says something. */
+  /** Delivers a model response. */
   push(...responses: LlmResponse[]): void {
     for (const response of responses) this.incoming.push(structuredClone(response));
   }

@@ -3,7 +3,7 @@ import type { Write } from './watched-store.ts';
 import { TOOLS, type ToolName } from './workbench.ts';
 import { type SeenCall, settle, type World } from './world.ts';
 
-/** One thing that happens: when it can, what it does, and how long the world has before the next. */
+/** One command: when it is possible, what it does, and how much pending work finishes before the next one. */
 class Act implements fc.AsyncCommand<World, World> {
   private readonly words: string;
   private readonly can: (world: World) => boolean;
@@ -33,12 +33,12 @@ class Act implements fc.AsyncCommand<World, World> {
   }
 }
 
-/** Long enough for everything that is under way. */
+/** Long enough for all pending work. */
 const ALL = -1;
 
 type Doing = [words: string, can: (world: World) => boolean, act: (world: World) => void | Promise<void>];
 
-/** Most commands are waited for; some follow each other while the one before is under way. */
+/** Most commands finish before the next one; some start while the previous one is still running. */
 const overlapping = fc.oneof(
   { weight: 3, arbitrary: fc.constant(ALL) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 40 }) },
@@ -47,7 +47,7 @@ const overlapping = fc.oneof(
 const always = () => true;
 const isHere = ({ page }: World) => page !== undefined;
 
-/** Everything that may happen in a conversation. */
+/** All commands of a conversation. */
 export function anything(failing: readonly Write[]): fc.Arbitrary<Act> {
   const acts = (weight: number, doing: fc.Arbitrary<Doing>) => ({
     weight,
@@ -71,7 +71,7 @@ export function anything(failing: readonly Write[]): fc.Arbitrary<Act> {
   );
 }
 
-/** Only an answer that was cut is continued; otherwise the request is refused, and nothing happens. */
+/** Only an answer that was cut is continued; otherwise the server rejects the request. */
 const continuing: Doing[] = [
   [
     'the person continues the last answer',
@@ -126,7 +126,7 @@ function time(ms: number): Doing {
 function disk(failing: readonly Write[]): fc.Arbitrary<Doing> {
   const faults = failing.map<Doing>((method) => [
     `the next ${method} fails`,
-    // The end of a call is tried twice, and told in any case.
+    // The server tries to store an outcome twice, and sends it in any case.
     ({ store }) => !store.isFailing,
     ({ store }) => store.failOnce(method),
   ]);
@@ -145,7 +145,7 @@ const toolEnd: fc.Arbitrary<Doing> = fc
     ({ bench }) => pick(bench.running, n)?.end(how),
   ]);
 
-/** Answers, true and false, to calls that are open or not, over either wire. */
+/** Valid and invalid answers to open and closed calls, over either transport. */
 const answer: fc.Arbitrary<Doing> = fc
   .record({
     n: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(5) }),
@@ -171,7 +171,7 @@ const answer: fc.Arbitrary<Doing> = fc
     },
   ]);
 
-/** Whether an answer of that kind can be meant for a call. */
+/** Whether an answer of that kind fits a call. */
 function fits(kind: string): (call: SeenCall) => boolean {
   const isDecision = kind === 'approve' || kind === 'deny' || kind === 'both';
   return ({ approvalId, name }) =>

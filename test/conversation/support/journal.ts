@@ -1,6 +1,6 @@
 import type { Chunk } from '../../../src/protocol/index.ts';
 
-/** Something that happened, as anyone outside the server can see it. */
+/** An event that is observable from outside the server. */
 export type Entry =
   | { kind: 'command'; text: string }
   | { kind: 'chunk'; by: string; wire: Wire; id: string | undefined; chunk: Chunk }
@@ -14,16 +14,16 @@ export type Entry =
 
 export type Wire = 'socket' | 'post';
 
-/** Everything that happened in one run, in its order. Rules are checked on it, and a failure prints it. */
+/** All events of one run, in order. Rules are checked on it, and a failure prints it. */
 export class Journal {
   readonly entries: Entry[] = [];
 
   add(entry: Entry): void {
-    // Kept as it was: whoever gave it may go on writing to it.
+    // A copy, because the caller may change the object later.
     this.entries.push(structuredClone(entry));
   }
 
-  /** The chunks so far, with who heard them. */
+  /** The chunks so far, with their receivers. */
   get chunks(): Extract<Entry, { kind: 'chunk' }>[] {
     return this.entries.filter((entry) => entry.kind === 'chunk');
   }
@@ -56,7 +56,7 @@ function lineOf(entry: Entry): string {
   }
 }
 
-/** A chunk on one line: its type, then what tells it from others of that type. */
+/** A chunk on one line: its type, then the fields that distinguish it from others of that type. */
 function describe({ type, ...rest }: Chunk): string {
   return `${type} ${JSON.stringify(rest, (name, value: unknown) => (name === 'usage' ? undefined : value))}`;
 }

@@ -2,16 +2,16 @@ import { type Chunk, isSettled, type Message, MessageFold } from '../../../src/p
 
 /** The agent's messages as a client builds them from chunks (C11). */
 export class MessageView {
-  /** Whether it has everything: a page that came without its last chunk and loaded nothing has not. */
+  /** Whether the view is complete. It is not for a page that connected without its last chunk id and loaded no messages. */
   isWhole = true;
   private readonly folds = new Map<string, MessageFold>();
   private readonly open = new Set<string>();
-  /** Messages that are replayed from their first chunk on, until that chunk comes. */
+  /** Whether the server replays messages from their first chunk on. */
   private isReplaying = false;
   private readonly replayed = new Set<string>();
   private current: MessageFold | null = null;
 
-  /** The messages by id, without what the wire does not carry. */
+  /** The messages by id, without the fields that chunks do not carry. */
   get messages(): Map<string, string> {
     return new Map([...this.folds].map(([id, { message }]) => [id, brief(message)]));
   }
@@ -21,12 +21,12 @@ export class MessageView {
     return [...this.folds.keys()].at(-1);
   }
 
-  /** Messages that were begun, or gone on with, and did not end. */
+  /** Messages that were started or continued and have no `finish` yet. */
   get unfinished(): string[] {
     return [...this.open];
   }
 
-  /** The whole conversation, as the server has it. */
+  /** Replaces the view by the messages of a `data-reset`. */
   reset(messages: Message[]): void {
     this.isWhole = true;
     this.folds.clear();
@@ -37,7 +37,7 @@ export class MessageView {
     }
   }
 
-  /** What comes now may have come before. */
+  /** From now on, chunks may repeat earlier ones. */
   replay(): void {
     this.isReplaying = true;
     this.replayed.clear();
@@ -68,7 +68,7 @@ export class MessageView {
   }
 }
 
-/** A message without decisions, which the wire does not carry back; the same message always gives the same text. */
+/** A message without decisions, which chunks do not carry to clients; the same message always gives the same text. */
 export function brief({ parts, metadata }: Message): string {
   const shown = parts.map((part) => {
     if (!('toolCallId' in part)) return part;

@@ -11,7 +11,7 @@ export interface MadeCall {
   name: ToolName;
 }
 
-/** One call of the model, turn by turn, whose every response the test gives. */
+/** One request to the model in turn-by-turn mode; the test provides every response. */
 class Generation {
   readonly responses = new AsyncQueue<LlmResponse>();
   isOpen = true;
@@ -25,9 +25,9 @@ class Generation {
 /** A live connection as the model sees it. */
 export interface LiveLine {
   readonly connection: ScriptedLiveConnection;
-  /** How many turns the model still has to come to the end of. */
+  /** The number of turns that the model has not finished yet. */
   owes: number;
-  /** The person interrupted, and the model has not stopped yet. */
+  /** The user interrupted, and the model has not stopped yet. */
   mustStop: boolean;
   /** The number of the turn that it is in. */
   turn: number;
@@ -40,19 +40,19 @@ export function isWaiting({ waiting, turn }: LiveLine): boolean {
   return [...waiting.values()].includes(turn);
 }
 
-/** A model of which the test decides every step: called turn by turn and, if it is `nativeLive`, spoken with live. */
+/** A model whose every step the test decides: turn by turn and, with `nativeLive`, also over a live connection. */
 export class SteppedModel extends BaseLlm {
   readonly nativeLive: boolean;
-  /** Everything that was said to the model, one text for each time. */
+  /** The input of the model, one text for each request. */
   readonly told: string[] = [];
   private readonly made: MadeCall[];
-  /** The next connections that are refused. */
+  /** The number of next connections that the model refuses. */
   refusals = 0;
   line: LiveLine | null = null;
   private readonly generations: Generation[] = [];
   private readonly journal: Journal;
 
-  /** What it calls is added to `made`. */
+  /** The model adds its tool calls to `made`. */
   constructor(options: { nativeLive: boolean; journal: Journal; made: MadeCall[] }) {
     super({ model: 'stepped' });
     this.nativeLive = options.nativeLive;
@@ -60,7 +60,7 @@ export class SteppedModel extends BaseLlm {
     this.made = options.made;
   }
 
-  /** The call of the model that goes on, if one does. */
+  /** The model request in progress, if there is one. */
   get generation(): Generation | undefined {
     return this.generations.findLast(({ isOpen }) => isOpen);
   }
@@ -103,7 +103,7 @@ export class SteppedModel extends BaseLlm {
     return connection;
   }
 
-  /** Says a piece of text. */
+  /** Streams a text delta. */
   words(): void {
     const { generation, line } = this;
     if (generation) generation.responses.push(partial('word '));
@@ -120,7 +120,7 @@ export class SteppedModel extends BaseLlm {
     });
   }
 
-  /** Calls tools, all at once. Turn by turn that ends the call of the model. */
+  /** Calls tools, all at once. In turn-by-turn mode that ends the model request. */
   call(names: ToolName[]): void {
     const made = names.map((name, n) => ({ id: `c${this.made.length + n + 1}`, name, args: { n } }));
     this.made.push(...made);
@@ -138,7 +138,7 @@ export class SteppedModel extends BaseLlm {
     }
   }
 
-  /** Comes to the end of what it has to say. */
+  /** Completes the turn. */
   complete(): void {
     const { generation, line } = this;
     if (generation) {
@@ -152,23 +152,23 @@ export class SteppedModel extends BaseLlm {
     }
   }
 
-  /** Stops because the person interrupted: on a signal of ours, or because it heard them. */
+  /** Stops because the user interrupted: on our activity signal, or because the model detected their speech. */
   stop(): void {
     const { line } = this;
     if (!line) return;
-    // What was said to it after the signal, it answers next.
+    // It answers input that arrived after the signal next.
     if (!line.mustStop) this.endTurn(line);
     line.mustStop = false;
     line.connection.push({ interrupted: true }, { turnComplete: true });
   }
 
-  /** Wants no more of a call. */
+  /** Cancels a call. */
   cancel(callId: string): void {
     this.line?.waiting.delete(callId);
     this.line?.connection.push({ interrupted: true, ...withLiveFacts({ cancelledCalls: [callId] }) });
   }
 
-  /** Understood what the person said. */
+  /** Sends the transcript of the user's speech. */
   heard(words: string): void {
     this.line?.connection.push({ inputTranscription: { text: words, finished: false }, partial: true });
     this.line?.connection.push({ inputTranscription: { text: words, finished: true } });
@@ -184,7 +184,7 @@ export class SteppedModel extends BaseLlm {
     if (!generation) this.line = null;
   }
 
-  /** Hangs up in order, in the middle of whatever it says. */
+  /** Closes the connection in order, even in the middle of a turn. */
   hangUp(): void {
     this.line?.connection.end();
     this.line = null;
@@ -207,7 +207,7 @@ export class SteppedModel extends BaseLlm {
     this.told.push(wordsOf([sent.value]));
     this.journal.add({ kind: 'model', text: `is told ${JSON.stringify(parts)}` });
     if (parts.some((part) => part.text)) {
-      // A turn that waits for calls is set aside, and this is answered instead.
+      // The model abandons a turn that waits for calls, and answers this text instead.
       line.owes = isWaiting(line) ? Math.max(1, line.owes) : line.owes + 1;
       line.turn += 1;
     }
@@ -216,9 +216,9 @@ export class SteppedModel extends BaseLlm {
       const { id = '', response } = functionResponse;
       const isOfNow = line.waiting.get(id) === line.turn;
       line.waiting.delete(id);
-      // A response to an earlier turn gets a turn of its own.
+      // A function response for a call of an earlier turn gets its own turn.
       if (response?.interrupted === true) continue;
-      // A model that called something answers to what came of it, also when nobody had asked it anything.
+      // A model answers every function response, even without a new user message.
       line.owes = isOfNow ? Math.max(1, line.owes) : line.owes + 1;
     }
   }

@@ -10,21 +10,21 @@ import type { Duologue } from '../../../src/server/index.ts';
 import type { Journal } from './journal.ts';
 import { MessageView } from './message-view.ts';
 
-/** How a page comes to a conversation: with nothing, after the last chunk it has, or naming one that nobody knows. */
+/** How a page connects: without a chunk id, after its last chunk, or with a chunk id that the server does not know. */
 export type Coming = 'anew' | 'back' | 'lost';
 
 type Connection = ReturnType<Awaited<ReturnType<Duologue['sockets']['admit']>>['accept']>;
 
-/** A chunk id that no server gave: the whole conversation comes as a reset (R5). */
+/** A chunk id that no server has sent: the server replies with a reset (R5). */
 const FOREIGN_ID = 'nowhere-1';
 
 /**
- * A page in a browser, as far as the protocol goes: it connects, folds what it hears into messages and knows the last chunk it
- * has. It stays the same page when it comes back.
+ * A page in a browser, as far as the protocol goes: it connects, folds the received chunks into messages and remembers its last chunk
+ * id. It stays the same page when it reconnects.
  */
 export class Page {
   readonly name: string;
-  /** What is wrong with what it heard. */
+  /** The protocol violations in the received chunks. */
   readonly wrong: string[] = [];
   /** The messages as it shows them. */
   readonly view = new MessageView();
@@ -35,15 +35,15 @@ export class Page {
   private connection: Connection | null = null;
   private ends = { finished: 0, done: 0 };
   private isJustBack = false;
-  /** Calls that it heard of, by a chunk or by a reset. */
+  /** The calls it received, in a chunk or in a reset. */
   private readonly known = new Set<string>();
-  /** Requests with names that it has no answer to yet, by name, and what came of the others (B25). */
+  /** Requests without a reply yet, by request id, and the replies to the others (B25). */
   readonly unanswered = new Map<string, object>();
   readonly accepted = new Map<string, string | undefined>();
   readonly refused = new Set<string>();
   /** How often it has connected. */
   connections = 0;
-  /** Requests that stood outside a step: those of posts do. */
+  /** Approval requests outside of a step, as posts have them. */
   readonly bare: string[] = [];
 
   constructor(name: string, journal: Journal) {
@@ -87,7 +87,7 @@ export class Page {
     });
   }
 
-  /** The server is gone, and hears of nothing. */
+  /** The server process has ended, and does not notice the close. */
   cut: () => void = () => undefined;
 
   /** The socket breaks. */
@@ -97,14 +97,14 @@ export class Page {
     this.connection?.receive(Buffer.from(JSON.stringify({ type, version: '1.0', data })), false);
   }
 
-  /** Sends a message; one with a name is sent again until there is an answer to it. */
+  /** Sends a message; one with a request id is sent again until the server replies. */
   say(message: object, requestId?: string): void {
     const data = { messages: [message], ...(requestId === undefined ? {} : { requestId }) };
     if (requestId !== undefined) this.unanswered.set(requestId, data);
     this.send('message', data);
   }
 
-  /** What is wrong with the stream if nothing more comes. */
+  /** The violations that remain if the stream ends here. */
   end(): string[] {
     const { unfinished } = this.view;
     return [...this.grammar.end(), ...unfinished.map((id) => `message ${id} has no finish`)].map(
@@ -115,7 +115,7 @@ export class Page {
   private hear({ id, data }: { id?: string | undefined; data: string }): void {
     if (data === '[DONE]') {
       this.journal.add({ kind: 'done', by: this.name, wire: 'socket' });
-      // It has no id: a page that comes back right behind a finish cannot say whether it heard it.
+      // `[DONE]` has no id: a page that reconnects right after a `finish` may receive it twice.
       if (this.ends.done === this.ends.finished && this.isJustBack) return;
       if (++this.ends.done !== this.ends.finished) this.complain('[C5] [DONE] without a finish before it');
       return;
@@ -133,12 +133,12 @@ export class Page {
     this.view.push(chunk);
   }
 
-  /** Goes on, or begins again: what is replayed is read by a new grammar. */
+  /** Continues or restarts after a reconnect; a new grammar checks replayed chunks. */
   private greeted(id: string | undefined, { resumed, received }: SessionInfo): void {
     this.lastId = id;
     this.isJustBack = true;
     for (const one of received) if (this.unanswered.has(one.requestId)) this.wasAccepted(one);
-    // What it has no answer to, it sends again, in order.
+    // Sends requests without a reply again, in order.
     const again = [...this.unanswered.values()];
     queueMicrotask(() => {
       for (const data of again) this.send('message', data);
@@ -183,9 +183,9 @@ export class Page {
     }
     if (chunk.type === 'tool-input-start') this.known.add(chunk.toolCallId);
     for (const words of this.grammar.push(chunk)) {
-      // A page that came later knows earlier calls from the messages that it loaded.
+      // A page that connected later knows earlier calls from its loaded messages.
       if (words.includes('was never announced') && this.isKnown(chunk)) continue;
-      // A replay leaves decided requests out, and the input that is repeated after the decision (T19) stays.
+      // A replay leaves out decided approval requests, but keeps the input that is repeated after the decision (T19).
       if (words.includes('is input-available') && isRepeatable(chunk)) continue;
       if (words.includes('stands outside a step') && 'toolCallId' in chunk) this.bare.push(chunk.toolCallId);
       else this.complain(`[C9] ${words}`);

@@ -5,7 +5,7 @@ import { brokenRules } from './rules.ts';
 import type { Write } from './watched-store.ts';
 import { type Setup, settle, World } from './world.ts';
 
-/** Random conversations: each breaks no rule, or fails with its transcript. The writes in `failing` may fail. */
+/** Runs random conversations. One that breaks a rule fails with its transcript. The writes in `failing` may fail. */
 export function conversations(
   model: Setup['model'],
   maxCommands: number,
@@ -28,7 +28,7 @@ export function conversations(
   });
 }
 
-/** Brings a conversation to its end, and says what was wrong with any of it. */
+/** Finishes a conversation, and returns all rule violations. */
 async function endingWell(world: World): Promise<string[]> {
   const wrong: string[] = [];
   const rest = async (words: string) => {
@@ -49,7 +49,7 @@ async function endingWell(world: World): Promise<string[]> {
   return wrong;
 }
 
-/** Whatever was before, one more message is answered. */
+/** The server must answer one more message. */
 async function probe(world: World, rest: (words: string) => Promise<void>): Promise<string[]> {
   const from = world.journal.entries.length;
   world.journal.add({ kind: 'command', text: 'the person says one more thing' });

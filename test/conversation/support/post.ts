@@ -5,12 +5,12 @@ import type { Journal } from './journal.ts';
 /** One request to `/stream` and its response, read as it comes. */
 export class Post {
   readonly name: string;
-  /** What is wrong with what came. */
+  /** The protocol violations in the response. */
   readonly wrong: string[] = [];
   readonly chunks: Chunk[] = [];
-  /** Whether the response came to its end, or was refused. */
+  /** Whether the response is complete or the request was rejected. */
   isOver = false;
-  /** The code of the error that was the answer. */
+  /** The error code of a rejected request. */
   refusal: string | null = null;
   private readonly journal: Journal;
   private readonly grammar = new Grammar('sse');
@@ -32,7 +32,7 @@ export class Post {
     this.read(duologue.fetch(request)).catch((error: unknown) => this.wrong.push(`${this.name}: ${error}`));
   }
 
-  /** The process is gone: nothing more is heard. */
+  /** The process has ended: nothing more is read. */
   die(): void {
     this.isDead = true;
     this.isOver = true;
@@ -70,7 +70,7 @@ export class Post {
     this.chunks.push(chunk);
     this.journal.add({ kind: 'chunk', by: this.name, wire: 'post', id, chunk });
     for (const words of this.grammar.push(chunk)) {
-      // Calls of earlier responses go on in this one.
+      // Calls of earlier responses may continue in this one.
       if (!words.includes('was never announced')) this.wrong.push(`${this.name}: [C9] ${words}`);
     }
   }

@@ -1,12 +1,12 @@
 import { isWaiting } from './models.ts';
 import { settle, type World } from './world.ts';
 
-/** Rounds after which a conversation that does not come to rest never will. */
+/** The number of rounds after which the test gives up waiting for rest. */
 const MAX_ROUNDS = 80;
 
 /**
- * Lets everything come to its end: the disk works, tools return, the model says what it owes, and what waits for the person is
- * answered, or runs out of time. Says what kept it from resting, or null.
+ * Finishes all pending work: writes succeed, tools return, the model completes its turns, and calls that wait for the user are
+ * answered or time out. Returns the reason when the conversation does not come to rest, else null.
  */
 export async function bringToRest(world: World): Promise<string | null> {
   world.store.repair();
@@ -20,13 +20,13 @@ export async function bringToRest(world: World): Promise<string | null> {
       quiet = 0;
       waits += (await world.openCalls()).length > 0 ? 1 : 0;
     } else if (++quiet > 2) return null;
-    // What the disk failed to begin is begun again in a second.
+    // The server retries a failed start of a turn after a second.
     world.pass(quiet > 0 ? 1_000 : 20);
   }
   return 'it does not come to rest';
 }
 
-/** Does the next thing that someone owes; false when nobody owes anything. */
+/** Performs the next pending step of model, tools or user; false when nothing is pending. */
 async function goOn(world: World, waits: number): Promise<boolean> {
   const { model, bench, page } = world;
   const [running] = bench.running;
@@ -37,10 +37,10 @@ async function goOn(world: World, waits: number): Promise<boolean> {
   else {
     const calls = await world.openCalls();
     if (calls.length === 0) return world.posts.some(({ isOver }) => !isOver);
-    // Most run out of time; a card that came over SSE has none.
+    // Most calls time out; an approval request over SSE has no timeout.
     if (waits < 6) world.pass(31_000);
     else {
-      // Which of them are shown the page knows; those that are not are refused.
+      // Answers all open calls; the server rejects answers to those that are still queued.
       for (const { id: toolCallId, status } of calls) {
         const isAsked = status === 'requested';
         page?.send('tool_result', { toolCallId, ...(isAsked ? { status: 'rejected' } : { result: {} }) });

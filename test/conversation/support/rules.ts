@@ -8,17 +8,17 @@ import type { World } from './world.ts';
 
 type Of<T extends Chunk['type']> = Extract<Chunk, { type: T }>;
 
-/** A chunk that someone heard, with the message it belongs to and when it was heard first. */
+/** A received chunk, with its message and the time of its first receipt. */
 interface Heard {
   at: number;
   id: string;
   messageId: string;
   chunk: Chunk;
-  /** Whether a post heard it, too. */
+  /** Whether the response of a post contained it, too. */
   isPosted: boolean;
 }
 
-/** What a conversation at rest does not keep to, each led by its rule of PROTOCOL.md. */
+/** The violations in a conversation at rest, each with its rule of PROTOCOL.md. */
 export async function brokenRules(world: World): Promise<string[]> {
   const heard = everythingHeard(world);
   return [
@@ -35,14 +35,14 @@ export async function brokenRules(world: World): Promise<string[]> {
   ];
 }
 
-/** Every chunk once, in the order it was said, which for a page that was away is not the order it was heard. */
+/** Every chunk once, in the order of sending. A page that reconnects may receive chunks in another order. */
 function everythingHeard({ journal }: World): Heard[] {
   const current = new Map<string, string>();
   const heard = new Map<string, Heard>();
   journal.entries.forEach((entry, at) => {
     if (entry.kind !== 'chunk' || entry.chunk.type === 'data-session') return;
     const { by, id, chunk, wire } = entry;
-    // Behind a reset it comes without an id.
+    // After a reset the chunk has no id.
     if (chunk.type === 'start') current.set(by, chunk.messageId ?? '');
     if (!id) return;
     const known = heard.get(id);
@@ -58,7 +58,7 @@ function everythingHeard({ journal }: World): Heard[] {
   });
 }
 
-/** What listeners found wrong by themselves: order, grammar, ends. */
+/** The violations that pages and posts found: order, grammar, ends. */
 function streams({ pages, posts }: World): string[] {
   const asked = new Set(posts.flatMap(({ chunks }) => only(chunks, 'tool-approval-request')));
   const posted = new Set([...asked].map(({ toolCallId }) => toolCallId));
@@ -74,7 +74,7 @@ function streams({ pages, posts }: World): string[] {
   ];
 }
 
-/** [C9] A call ends once, whoever is told. */
+/** [C9] A call ends once, whichever client receives it. */
 function ends(heard: Heard[]): string[] {
   const ended = new Map<string, number>();
   for (const { chunk } of heard) {
@@ -105,7 +105,7 @@ function turns(world: World, heard: Heard[]): string[] {
       for (const others of open.values()) others.delete(chunk.data.toolCallId);
     }
     if ('transient' in chunk && chunk.transient) continue;
-    // A person may have an answer continued that was cut: it has another end then.
+    // A user may continue an interrupted answer, which then ends a second time.
     if (
       chunk.type === 'start' &&
       continued.some((asked) => asked < at && asked > (startedAt.get(messageId) ?? at))
@@ -114,20 +114,20 @@ function turns(world: World, heard: Heard[]): string[] {
       ended.delete(messageId);
     }
     if (chunk.type === 'start' && !startedAt.has(messageId)) startedAt.set(messageId, at);
-    // An end that could not be stored is unknown to the next process.
+    // The next process does not know a `finish` whose write failed.
     const isUnknown = (end: string | undefined) => hasFailed && isOfNextProcess(end, id);
     if (over.has(messageId) && !isUnknown(over.get(messageId)))
       wrong.push(`[B6] ${id} ${chunk.type} comes after the interruption of ${messageId}`);
     const calls = open.get(messageId) ?? new Set();
     open.set(messageId, calls);
     if (chunk.type === 'tool-input-start') calls.add(chunk.toolCallId);
-    // A page that came in the middle may not know which message it is in.
+    // A page that connected in the middle may not know the current message.
     for (const others of open.values()) others.delete(endedBy(chunk) ?? '');
     if (chunk.type !== 'finish') continue;
     if (chunk.messageMetadata?.interrupted && calls.size === 0 && !hides(at)) over.set(messageId, id);
-    // Over SSE every response has its own end; and what failed, or was cut off with its process, may be gone on with.
+    // Over SSE every response has its own end; and an answer that failed, or was cut off with its process, may be continued.
     if (posted.has(messageId) || chunk.finishReason === 'error' || chunk.messageMetadata?.cutOff) continue;
-    // What ended with a process that died is told by the whole conversation, and by no chunk. What a posted message replaces ends
+    // Ends caused by a crash appear in a reset and in no chunk. A message that a posted message replaces ends
     // before its calls do.
     const isReplaced = (call: string) => chunk.finishReason === 'other' && replaced.has(call);
     const isOpen = [...calls].some((call) => told.has(call) && !isReplaced(call));
@@ -139,13 +139,13 @@ function turns(world: World, heard: Heard[]): string[] {
   return wrong;
 }
 
-/** [T10] Nobody hears of a call, or of its end, before it is written down. */
+/** [T10] No client receives a call, or its outcome, before it is stored. */
 function writes({ journal }: World, heard: Heard[]): string[] {
   const issued = new Map<string, number>();
   const settled = new Map<string, number>();
   journal.entries.forEach((entry, at) => {
     if (entry.kind !== 'write') return;
-    // An end that cannot be kept is still an end, and told.
+    // The server sends an outcome even when its write failed.
     const isKept = entry.outcome === 'stored' || entry.method === 'appendEvent';
     if (!isKept) return;
     const when = entry.method === 'issueCalls' ? issued : entry.method === 'appendEvent' ? settled : null;
@@ -157,7 +157,7 @@ function writes({ journal }: World, heard: Heard[]): string[] {
     if (ended !== null && !((settled.get(ended) ?? at) < at))
       return [`[T10] ${ended} ends before it is written`];
     const isRequest = chunk.type === 'tool-approval-request';
-    // Over SSE ADK tells of a call before anyone is asked: it is the request that must be written down.
+    // Over SSE, ADK announces a call before its approval request: only the request must be stored first.
     const isInput =
       chunk.type === 'tool-input-start' && !posted.has(messageId) && issued.has(chunk.toolCallId);
     if (!isRequest && !isInput) return [];
@@ -166,7 +166,7 @@ function writes({ journal }: World, heard: Heard[]): string[] {
   });
 }
 
-/** [T12] A tool runs once; one that asks only after a yes that counts. */
+/** [T12] A tool runs once; a tool that needs approval runs only after a valid approval. */
 async function runs(world: World): Promise<string[]> {
   const wrong: string[] = [];
   const lines = await world.auditLog();
@@ -207,7 +207,7 @@ async function records(world: World): Promise<string[]> {
   return wrong;
 }
 
-/** [B25] [B26] A request with a name is refused, or stored once and answered by the message that was told. */
+/** [B25] [B26] A request with an id is rejected, or stored once and answered by the announced message. */
 async function requests(world: World, heard: Heard[]): Promise<string[]> {
   const stored = new Set((await world.messages()).map(({ id }) => id));
   const begun = new Set(heard.flatMap(({ chunk }) => (chunk.type === 'start' ? [chunk.messageId] : [])));
@@ -222,7 +222,7 @@ async function requests(world: World, heard: Heard[]): Promise<string[]> {
   });
 }
 
-/** [B2] [S10] What was accepted is answered, unless an error was told instead. */
+/** [B2] [S10] An accepted message is answered, unless the client received an error. */
 async function inputs(world: World, heard: Heard[]): Promise<string[]> {
   const stored = await world.messages();
   const kept = new Set(stored.map(({ id }) => id));
@@ -232,7 +232,7 @@ async function inputs(world: World, heard: Heard[]): Promise<string[]> {
       chunk.data.requestId === undefined &&
       !ABOUT_ANSWERS.has(chunk.data.code),
   ).length;
-  // What a process or a connection that is gone did not take, its client says again.
+  // A client repeats a message that a crashed process or a lost connection did not accept.
   const taken = world.said.filter(
     ({ process, post, page, connection, requestId }) =>
       requestId === undefined &&
@@ -249,7 +249,7 @@ async function inputs(world: World, heard: Heard[]): Promise<string[]> {
     ...heard.flatMap(({ chunk, at }) => (chunk.type === 'start' && at > began ? [chunk.messageId] : [])),
     ...stored.flatMap(({ id, role }) => (role === 'assistant' && !earlier.has(id) ? [id] : [])),
   ]);
-  // Those of requests with names are asked for one by one.
+  // Requests with ids are checked one by one elsewhere.
   for (const { accepted } of world.pages) for (const answer of accepted.values()) answers.delete(answer);
   const asked = taken.length - lost.length;
   return [
@@ -266,9 +266,9 @@ const ABOUT_ANSWERS = new Set([
   'bad_audio',
 ]);
 
-/** [C11] What a page built from chunks is what is stored. */
+/** [C11] The messages that a page built from chunks equal the stored ones. */
 async function views(world: World): Promise<string[]> {
-  // What could not be written is shown, and told as an error.
+  // A message whose write failed is shown, and the client receives an error.
   if (hasFailedWrite(world)) return [];
   const stored = await world.messages();
   const assistant = new Map(
@@ -284,14 +284,14 @@ async function views(world: World): Promise<string[]> {
   });
 }
 
-/** [E3] Nothing of an internal fault reaches anyone. */
+/** [E3] No client receives the text of an internal error. */
 function secrets({ journal }: World): string[] {
   return journal.chunks.flatMap(({ by, chunk }) =>
     JSON.stringify(chunk).includes(FAULT) ? [`[E3] ${by} hears of ${chunk.type} that ${FAULT}`] : [],
   );
 }
 
-/** Whether a call was made by then that is shown later: its card waits for another one. */
+/** Whether a call existed by then whose approval request is still queued behind another one. */
 function hiddenAt({ journal }: World, heard: Heard[]): (at: number) => boolean {
   const shown = new Map(
     heard.flatMap(({ chunk, at }) => (chunk.type === 'tool-input-start' ? [[chunk.toolCallId, at]] : [])),
@@ -308,7 +308,7 @@ function hasFailedWrite({ journal }: World): boolean {
   return journal.entries.some((entry) => entry.kind === 'write' && entry.outcome === 'failed');
 }
 
-/** Whether two chunks were said by different processes: each has a log of its own. */
+/** Whether two chunks come from different processes: each process has its own log. */
 function isOfNextProcess(before: string | undefined, after: string): boolean {
   return before !== undefined && placeOf(before)[0] !== placeOf(after)[0];
 }
@@ -318,7 +318,7 @@ function endedBy(chunk: Chunk): string | null {
   return chunk.type.startsWith('tool-output-') && 'toolCallId' in chunk ? chunk.toolCallId : null;
 }
 
-/** The call that a posted message replaced, be it that its time was over in the same moment. */
+/** The call that a posted message replaced, also when it timed out at the same moment. */
 function replacedBy(chunk: Chunk): string[] {
   if (chunk.type !== 'data-settled') return [];
   const { errorText = '', toolCallId } = chunk.data;

@@ -15,18 +15,18 @@ export const WRITES = [
   'acceptRequest',
 ] as const satisfies (keyof Store)[];
 
-/** What a write that fails says. */
+/** The error text of a failed write. */
 export const FAULT = 'The disk is full.';
 
 export type Write = (typeof WRITES)[number];
 
-/** What one process has of the store; when that process dies, whatever it still writes is lost. */
+/** The store as one process uses it. After that process has died, its writes are discarded. */
 export interface Handle {
   store: Store;
   die(): void;
 }
 
-/** A store that outlives servers. It notes every write, can fail one and can let them wait. */
+/** A store that outlives servers. It records every write, can fail one and can delay them. */
 export class WatchedStore {
   readonly inner: Store;
   private readonly journal: Journal;
@@ -67,7 +67,7 @@ export class WatchedStore {
     this.letGo();
   }
 
-  /** The disk works again. */
+  /** Writes succeed again. */
   repair(): void {
     this.faults.length = 0;
     this.release();
@@ -80,7 +80,7 @@ export class WatchedStore {
     const writes = new Map<string, (...args: unknown[]) => Promise<unknown>>();
     for (const method of WRITES) {
       writes.set(method, async (...args) => {
-        // What is to be written is fixed when it is given, as in a file.
+        // Copies the arguments at once, as a file would.
         const given = structuredClone(args);
         if (this.heldOnly === null || this.heldOnly === method) await this.held;
         if (isDead) return new Promise(() => undefined);

@@ -21,7 +21,7 @@ interface Running {
 
 /** Tools that run until the test ends them. */
 export class Workbench {
-  /** Every run of a tool that ever began. */
+  /** All tool runs. */
   readonly runs: { name: string; callId: string }[] = [];
   readonly running: Running[] = [];
   private readonly journal: Journal;
@@ -57,7 +57,7 @@ export class Workbench {
     ];
   }
 
-  /** The process is gone, and with it what ran. */
+  /** The process has ended, and its tool runs with it. */
   clear(): void {
     this.running.length = 0;
   }

@@ -11,7 +11,7 @@ import { Post } from './post.ts';
 import { type Handle, WatchedStore } from './watched-store.ts';
 import { Workbench } from './workbench.ts';
 
-/** How the server is set, and which kind of model drives the agent. */
+/** The server options, and the kind of model. */
 export interface Setup {
   /** A model that is called turn by turn, or one that has a live mode of its own. */
   model: 'turns' | 'live';
@@ -19,20 +19,20 @@ export interface Setup {
   whenBusy: 'queue' | 'interrupt';
 }
 
-/** Something that the person said and the server may have taken. */
+/** A user message that the server may have accepted. */
 export interface Said {
   text: string;
-  /** The post that brought it; null for a frame. */
+  /** The post that sent it; null for a frame. */
   post: Post | null;
-  /** Which process heard it. */
+  /** The process that received it. */
   process: number;
-  /** The page that sent it, in which of its connections, and the name that it gave the request. */
+  /** The page that sent it, on which of its connections, and the request id. */
   page: Page | undefined;
   connection: number;
   requestId: string | undefined;
 }
 
-/** A call as the person sees it. */
+/** A call as the user sees it. */
 export interface SeenCall {
   id: string;
   name: string;
@@ -44,18 +44,18 @@ export interface SeenCall {
 const SESSION = 'talk';
 const KEY: SessionKey = { app: 'duologue', user: 'live_user', id: SESSION };
 
-/** Lets everything that is under way happen. Nothing here waits for a network or for real time. */
+/** Lets all pending work finish. Nothing here waits for a network or for real time. */
 export async function settle(rounds = 4): Promise<void> {
   for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** One conversation and all around it: the server, its store, model and tools, the person's pages, and time. */
+/** One conversation and all around it: the server, its store, model and tools, the user's pages, and time. */
 export class World {
   readonly setup: Setup;
   readonly journal = new Journal();
   readonly bench = new Workbench(this.journal);
   readonly said: Said[] = [];
-  /** Calls that the person approved, truly. */
+  /** Calls that the user has approved with a valid answer. */
   readonly approved = new Set<string>();
   /** Calls that the model made. */
   readonly made: MadeCall[] = [];
@@ -82,7 +82,7 @@ export class World {
     return this.pages.findLast(({ isOpen }) => isOpen);
   }
 
-  /** Every call that anyone was told of, those that are open first, the newest of them first. */
+  /** Every call that a client received: open calls first, the newest of them first. */
   get seenCalls(): SeenCall[] {
     const seen = new Map<string, SeenCall>();
     for (const { chunk } of this.journal.chunks) {
@@ -100,7 +100,7 @@ export class World {
     return [...seen.values()].reverse().sort((a, b) => Number(b.isOpen) - Number(a.isOpen));
   }
 
-  /** A page comes: one that was there before, or a new one. */
+  /** A page connects: an earlier one, or a new one. */
   async join(coming: Coming): Promise<void> {
     const known = this.pages.findLast(({ lastId }) => lastId !== undefined);
     const page = coming === 'back' && known ? known : new Page(`page${this.pages.length + 1}`, this.journal);
@@ -112,7 +112,7 @@ export class World {
     });
   }
 
-  /** The person types something; `isNamed`: the request has a name, and is sent again until it is answered. */
+  /** The user sends a text; `isNamed`: the request has an id, and is sent again until the server replies. */
   say(isNamed = false): void {
     const { page, process } = this;
     const text = `m${this.said.length + 1}`;
@@ -151,7 +151,7 @@ export class World {
     this.clock.advance(ms);
   }
 
-  /** The messages as the server tells them to whoever asks now. */
+  /** The messages that the server returns now. */
   async messages(): Promise<Message[]> {
     const response = await this.duologue.fetch(new Request(`http://localhost/sessions/${SESSION}`));
     return response.status === 200 ? ((await response.json()) as { messages: Message[] }).messages : [];
@@ -169,7 +169,7 @@ export class World {
     return (await this.store.inner.loadSession(KEY))?.events ?? [];
   }
 
-  /** The server is shut down in order; false when it does not come to an end. */
+  /** The server is shut down in order; false when it does not finish. */
   async shutDown(): Promise<boolean> {
     let isClosed = false;
     this.store.release();
@@ -195,7 +195,7 @@ export class World {
     this.gone();
   }
 
-  /** Another process takes up what the store has. */
+  /** Starts another process on the same store. */
   start(): void {
     this.journal.add({ kind: 'server', text: 'starts' });
     this.process += 1;

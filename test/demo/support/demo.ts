@@ -13,7 +13,7 @@ import { type Posted, read, say } from '../../support/harness.ts';
 import { TestSocket } from '../../support/socket.ts';
 import { demoAgent, rules } from './agent.ts';
 
-/** Things to take down after a test, last first. */
+/** The cleanups after a test, last first. */
 const made: (() => Promise<void> | void)[] = [];
 
 afterEach(async () => {
@@ -25,14 +25,14 @@ export function afterwards(takeDown: () => Promise<void> | void): void {
   made.push(takeDown);
 }
 
-/** A folder that is gone after the test. */
+/** A folder that is removed after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'duologue-demo-'));
   afterwards(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A card that was shown: what is needed to answer it. */
+/** The ids that are needed to answer an approval request. */
 export interface Card {
   toolCallId: string;
   approvalId: string;
@@ -40,9 +40,9 @@ export interface Card {
 
 /** The demo's agent behind the real server, in this process. */
 export interface Demo {
-  /** Says something over SSE. */
+  /** Posts a user message over SSE. */
   say(text: string, session?: string): Promise<Posted>;
-  /** Answers cards over SSE, all in one request. */
+  /** Answers approval requests over SSE, all in one request. */
   decide(
     cards: readonly (Card & { output?: unknown })[],
     approved: boolean[],
@@ -132,7 +132,7 @@ export function chunksOf<T extends Chunk['type']>(
   return chunks.filter((chunk): chunk is Extract<Chunk, { type: T }> => chunk.type === type);
 }
 
-/** The cards of a response. */
+/** The approval requests of a response. */
 export function cardsIn({ chunks }: Posted): Card[] {
   return chunksOf(chunks, 'tool-approval-request').map(({ toolCallId, approvalId }) => ({
     toolCallId,
@@ -151,7 +151,7 @@ export function outcomesIn(chunks: readonly Chunk[]): unknown[] {
   );
 }
 
-/** What the agent said in a response. */
+/** The text of a response. */
 export function wordsIn(chunks: readonly Chunk[]): string {
   return chunksOf(chunks, 'text-delta')
     .map(({ delta }) => delta)

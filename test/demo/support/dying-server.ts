@@ -4,11 +4,11 @@ import { createDuologue } from 'duologue/server';
 import { openSqliteStore } from 'duologue/server/sqlite';
 import { demoAgent, rules } from './agent.ts';
 
-// What it writes is read by tests.
+// Tests parse the output of this process.
 setLogLevel(LogLevel.ERROR);
 
 // Run as a program, in the folder given: a server that is killed when a payment was approved, the tool has run, and its
-// outcome is about to be stored. Says on standard output what card it showed.
+// outcome is about to be stored. Prints the approval request that it sent.
 const [folder = ''] = process.argv.slice(2);
 const store = await openSqliteStore(folder);
 const agent = demoAgent({ model: new EmbeddedModel({ paceMs: 0, rules }), dataDir: folder });

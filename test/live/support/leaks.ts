@@ -10,7 +10,7 @@ import { calls, text } from '../../support/scripted-model.ts';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Connects, approves and drops so many times, and compares what is left with what was there after the first ones. */
+/** Repeats connecting, approving and disconnecting, and compares the open resources with those after the first rounds. */
 export async function connectAndDrop(cycles: number, warmUp: number): Promise<void> {
   const clock = new ManualClock();
   const { payment } = fourTools();
@@ -19,7 +19,7 @@ export async function connectAndDrop(cycles: number, warmUp: number): Promise<vo
     else yield calls({ name: 'process_payment', args: { amount: 1, recipient: 'Alice' } });
   };
   const server = await live([], [payment], { clock, rateLimit: false });
-  // A session is stored for ever; the same few are used again, so that growth is a leak and not the store.
+  // Stored sessions stay; the test reuses a few of them, so that growth is a leak and not the store.
   const cycle = async (number: number) => {
     server.model.add(play as never, play as never);
     server.model.requests.length = 0;
@@ -30,13 +30,13 @@ export async function connectAndDrop(cycles: number, warmUp: number): Promise<vo
     if (number % 2 === 0) await socket.done();
     socket.socket.terminate();
     await socket.closed();
-    // Half of them leave in mid-turn; the turn ends by itself.
+    // Half of the clients disconnect in the middle of a turn; the turn finishes by itself.
     await turns(() => server.model.left === 0);
   };
   const rest = async () => {
     for (let i = 0; i < 10; i++) {
       clock.advance(60_000);
-      // What the timers began comes to its end.
+      // Lets the work that timers started finish.
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
     for (let i = 0; i < 20; i++)

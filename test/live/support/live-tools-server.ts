@@ -10,8 +10,8 @@ import { z } from 'zod';
 
 setLogLevel(LogLevel.ERROR);
 
-// Run as a program, in the folder given: a server with a payment on the model of the environment. What is paid stands in the file
-// `paid`. With DIES it is killed when it has paid, before anybody hears of it. Says on standard output where it listens.
+// Run as a program, in the folder given: a server with a payment on the model of the environment. Payments are written to the file
+// `paid`. With DIES the process is killed after the payment, before it sends the result. Prints its address.
 const [folder = ''] = process.argv.slice(2);
 const payment = defineTool({
   name: 'process_payment',

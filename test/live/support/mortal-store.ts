@@ -1,22 +1,22 @@
 import type { Clock } from '../../../src/server/clock.ts';
 import type { Store } from '../../../src/server/index.ts';
 
-/** A store as a process sees it that dies: from then on nothing that it wants is done, and nothing comes back. */
+/** A store of a simulated process that can die: from then on its calls have no effect and never resolve. */
 export interface MortalStore {
   store: Store;
-  /** How often something was written. */
+  /** The number of writes. */
   readonly writes: number;
   readonly isDead: boolean;
   /** The process dies. */
   die(): void;
-  /** What the dead process waits for will not come: it may be cleaned up. */
+  /** Rejects the pending calls of the dead process, so that it can be cleaned up. */
   bury(): void;
 }
 
-/** What only looks. */
+/** Methods that only read. */
 const READS = /^(find|list|load|openCalls|acceptedRequests|waitingMessages)/;
 
-/** Lets a process die with what it has of the store: when it is told to, or right after so many writes. */
+/** Wraps a store for a process that dies on `die()` or right after `maxWrites` writes. */
 export function mortalStore(
   inner: Store,
   { maxWrites, onDeath }: { maxWrites?: number; onDeath?: () => void } = {},
@@ -45,7 +45,7 @@ export function mortalStore(
         writes++;
         if (writes !== maxWrites) return method(...args);
         die();
-        // It is written, and nobody hears of it any more.
+        // The write is carried out, but the process never receives the result.
         return method(...args).then(never);
       };
     },
@@ -67,7 +67,7 @@ export function mortalStore(
   };
 }
 
-/** Time as it is, until there is nothing left to wait for: then whatever waits is over at once. */
+/** A real clock until `hurry()`: from then on all timers fire at once. */
 export function hurriedClock(): { clock: Clock; hurry: () => void } {
   let isHurried = false;
   const waiting = new Set<() => void>();

@@ -39,7 +39,7 @@ export class TestRun {
       retryPolicy?: Partial<RetryPolicy>;
     } = {},
   ) {
-    // A script has one turn for each call: without a word about it, none is tried again.
+    // A script has one turn for each request, so the default is no retries.
     const { stock, retryPolicy = { retries: 0 }, ...rest } = options;
     this.agent = new LlmAgent({ name: 'assistant', model, ...rest });
     if (!stock) instrumentModels(this.agent, { retryPolicy });

@@ -10,13 +10,13 @@ const NO_USAGE: TokenUsage = {
   total: null,
 };
 
-/** What happens to one assistant message: chunks of a response, or a click of the person between two responses. */
+/** What happens to one assistant message: chunks of a response, or a click of the user between two responses. */
 export type Act =
   | { kind: 'response'; chunks: Chunk[] }
   | { kind: 'decision'; toolCallId: string; approved: boolean; reason: string };
 
 interface Call extends ToolFacts {
-  /** What it was called with, once that is whole. */
+  /** The complete input, once it is known. */
   input?: { value: unknown };
   /** Whether a step began since: its input cannot be shown any more. */
   isEarlier?: true;
@@ -29,7 +29,7 @@ interface Draw {
   value: unknown;
 }
 
-/** Any life of one assistant message that the grammar allows, told from nothing but a list of draws. */
+/** Builds any sequence of chunks of one assistant message that the grammar allows, from a list of random numbers. */
 export function conversation(mode: GrammarMode): fc.Arbitrary<Act[]> {
   const draw = fc.record({
     pick: fc.nat(),

@@ -1,7 +1,7 @@
 import type { Chunk, Message } from '../../../src/protocol/index.ts';
 import type { Sdk } from '../../support/sdks.ts';
 
-/** What is left of a value when it has crossed the wire. */
+/** A value after a JSON round trip. */
 export function plain<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
@@ -30,7 +30,7 @@ export async function buildWith(sdk: Sdk, message: Message, chunks: Chunk[]): Pr
   return plain(built);
 }
 
-/** What a client makes of the person's click on a card. */
+/** The message after the user's click on an approval card, as a client changes it. */
 export function decided(message: Message, toolCallId: string, approved: boolean, reason?: string): Message {
   return plain({
     ...message,

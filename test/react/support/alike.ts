@@ -3,7 +3,7 @@ import type { Message } from '../../../src/protocol/index.ts';
 import type { Duologue } from '../../../src/server/index.ts';
 import type { BarePage } from './bare-page.ts';
 
-/** Lets what is under way happen, and a little of the time that tests count pass with each turn of the loop. */
+/** Lets pending work finish, and advances the fake time a little with each turn of the event loop. */
 export async function pass(turns: number, ms = 5): Promise<void> {
   for (let i = 0; i < turns; i++) {
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -11,7 +11,7 @@ export async function pass(turns: number, ms = 5): Promise<void> {
   }
 }
 
-/** Waits for something that takes time which only tests let pass. */
+/** Advances the fake time until a promise settles. */
 export async function passUntilDone<T>(work: Promise<T>): Promise<T> {
   let isDone = false;
   const done = work.finally(() => {
@@ -35,7 +35,7 @@ export function plain(messages: readonly Message[]): unknown[] {
         if (before?.type === 'text') before.text = `${before.text}${part.text}`;
         else kept.push({ type: 'text', text: part.text });
       } else if (part.type === 'file') {
-        // What a page said itself it shows with the bytes, others with the address.
+        // The sending page shows a file with its bytes, other pages with its URL.
         kept.push({ type: 'file', mediaType: part.mediaType });
       } else {
         const { approval, ...rest } = part as Record<string, unknown>;
@@ -52,7 +52,7 @@ interface Stored {
   isRunning: boolean;
 }
 
-/** A session as the server has it. */
+/** A session as the server returns it. */
 async function stored(duologue: Duologue, sessionId: string): Promise<Stored> {
   const response = await duologue.fetch(new Request(`http://localhost/sessions/${sessionId}`));
   if (response.status === 404) return { messages: [], isRunning: false };
@@ -96,10 +96,10 @@ export async function expectAlike(
   };
   const wanted = (page: BarePage, shown: unknown[], server: unknown[]) =>
     mayWait && !page.isReady ? server.slice(0, shown.length) : server;
-  // Time of tests passes at once, but what the network does takes its own, the longer the busier the machine is.
+  // Fake time passes at once, but the network needs real time, more on a busy machine.
   const patience = performance.now() + 15_000;
   for (let round = 0, rounds = 0; round < 600 || performance.now() < patience; round++) {
-    // Long enough for a browser tool that nobody runs to run out.
+    // Long enough for a browser tool that no page runs to time out.
     await pass(3, 60);
     const hasActed = act();
     for (const page of pages) if (page.hasFailed) void page.conversation.reload();

@@ -26,23 +26,23 @@ export class BarePage {
     return this.conversation.chat.messages;
   }
 
-  /** Whether the chat reads nothing. */
+  /** Whether the chat reads no response. */
   get isReady(): boolean {
     const { status } = this.conversation.chat;
     return status === 'ready' || status === 'error';
   }
 
-  /** Whether the person may type: a page keeps what is typed before that. */
+  /** Whether the user may send: a page keeps text typed before that. */
   get isOpen(): boolean {
     return this.isReady && this.conversation.state.history.status === 'ready';
   }
 
-  /** Whether what was said before could not be read. */
+  /** Whether loading the history failed. */
   get hasFailed(): boolean {
     return this.conversation.state.history.status === 'failed';
   }
 
-  /** How it stands, in words. */
+  /** A description of the state, for failure messages. */
   get standing(): string {
     const { state, live, chat } = this.conversation;
     const heard = live.isAtRest ? 'all is heard' : 'more is to come';
@@ -51,14 +51,14 @@ export class BarePage {
     return [chat.status, history.status + why, connection.status, heard].join(', ');
   }
 
-  /** Whether it is connected, and has heard all that there is. */
+  /** Whether the page is connected and has received all chunks. */
   get isAtRest(): boolean {
     const { state, live } = this.conversation;
     return this.isOpen && state.connection.status === 'live' && live.isAtRest;
   }
 }
 
-/** A network of one page, whose line breaks when a test says so, with all that is under way on it. */
+/** The network of one page. A test can break all its sockets and requests. */
 export function breakableLine(): Pick<ConversationOptions, 'WebSocket' | 'fetch'> & { drop: () => void } {
   const sockets = new Set<WebSocket>();
   let line = new AbortController();

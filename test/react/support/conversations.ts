@@ -11,7 +11,7 @@ const PAID_ALICE = { success: true, recipient: 'Alice', amount: 30, wallet_balan
 const { MAX_TOKENS } = FinishReason;
 const modes = ['sse', 'bidi'] as const;
 
-/** What the hook must do in both modes, whichever version of the SDK is under it. */
+/** The tests of the hook in both modes, for every version of the SDK. */
 export function describeConversations(sdk: string): void {
   describe.each(modes)(`useDuologue on ${sdk}, over %s`, (mode) => {
     test('streams an answer, and a second one', async () => {
@@ -61,7 +61,7 @@ export function describeConversations(sdk: string): void {
           const { finishReason = 'stop', failed = false } = now.messages[1]?.metadata ?? {};
           expect([finishReason, failed]).toEqual(['stop', false]);
         }
-        // It is whole now: the page hears that there is nothing to continue.
+        // The answer is complete now: the server replies that there is nothing to continue.
         void page.now.continueAnswer();
         const { error } = await page.until(({ status }) => status === 'error');
         expect(error).toMatchObject({ code: 'nothing_to_continue' });
@@ -244,7 +244,7 @@ export function describeConversations(sdk: string): void {
         ['assistant', ['process_payment', 'output-available', PAID_ALICE], 'Paid.'],
       ]);
       expect(log).toEqual(['pay Alice 30']);
-      // One, and perhaps one more to hear all anew.
+      // One connection, and perhaps one more to load everything again.
       expect(page.sockets.length).toBeLessThanOrEqual(mode === 'bidi' ? 2 : 0);
     });
 

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import type { Message } from '../../../src/protocol/index.ts';
 import { type UseDuologueHelpers, type UseDuologueOptions, useDuologue } from '../../../src/react/index.ts';
 
-/** A mounted page with the hook, and what went over the network. */
+/** A mounted page with the hook, and a record of its network requests. */
 export interface Page {
   /** What the hook returned last. */
   readonly now: UseDuologueHelpers;
@@ -15,15 +15,15 @@ export interface Page {
   readonly sockets: WebSocket[];
   /** The bodies that were posted to `/stream`. */
   readonly posts: { messages: Message[] }[];
-  /** Draws the page again with other options. */
+  /** Renders the page again with other options. */
   update(options: Partial<UseDuologueOptions>): void;
-  /** Resolves when the condition holds; asked again after every drawing. */
+  /** Resolves when the condition holds; checked again after every render. */
   until(condition: (now: UseDuologueHelpers) => boolean): Promise<UseDuologueHelpers>;
-  /** Resolves when the agent has said this and is done. */
+  /** Resolves when the answer has this text and is complete. */
   said(words: string): Promise<UseDuologueHelpers>;
   /** Resolves when the agent asks for a decision. */
   asked(): Promise<UseDuologueHelpers>;
-  /** Resolves when the agent has said all it can say for now. */
+  /** Resolves when the turn is over or waits for the user. */
   rest(): Promise<UseDuologueHelpers>;
   unmount(): void;
 }
@@ -34,7 +34,7 @@ afterEach(() => {
   for (const page of mounted) page.unmount();
 });
 
-/** Mounts a page; it goes away after the test. */
+/** Mounts a page and unmounts it after the test. */
 export function mount(first: UseDuologueOptions & { isStrict?: boolean }): Page {
   const { isStrict = false, ...rest } = first;
   const sockets: WebSocket[] = [];
@@ -130,7 +130,7 @@ function brief({ role, parts }: Message): unknown[] {
 /** All messages in short. */
 export const story = ({ messages }: UseDuologueHelpers): unknown[] => messages.map(brief);
 
-/** The first decision that is waited for. */
+/** The first pending approval. */
 export function firstApproval({ approvals }: UseDuologueHelpers) {
   const [approval] = approvals;
   if (!approval) throw new Error('Nothing asks for approval.');

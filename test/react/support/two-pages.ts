@@ -9,10 +9,10 @@ import { calls, partial, type ScriptedTurn, streamed, text } from '../../support
 import { expectAlike, pass, passUntilDone } from './alike.ts';
 import { BarePage, breakableLine } from './bare-page.ts';
 
-/** What the person may ask for: the first word of what they say. */
+/** The kinds of user messages: the first word of the text. */
 const KINDS = ['talk', 'say', 'pay', 'both', 'where', 'music', 'weather'] as const;
 
-/** What happens next, in the order in which it is simplest. */
+/** The possible steps, the simplest first, for shrinking. */
 const WHAT = ['wait', 'say', 'decide', 'say', 'interrupt', 'again', 'change', 'drop', 'load'] as const;
 
 type Step = [what: (typeof WHAT)[number], page: 0 | 1, pick: number, turns: number];
@@ -22,13 +22,13 @@ const steps = fc.array(
     fc.constantFrom(...WHAT),
     fc.constantFrom<0 | 1>(0, 1),
     fc.nat(41),
-    // How much of what is under way happens before the next step: nothing, a little, all of it.
+    // How much pending work finishes before the next step: none, some, all.
     fc.constantFrom(0, 1, 4, 40),
   ),
   { minLength: 2, maxLength: 24, size: 'max' },
 );
 
-/** How fast the agent speaks: a word with every step, until all that is said is wanted. */
+/** The pace of the model: one word per step, until the test releases the rest. */
 class Pace {
   #isFree = false;
   readonly #waiting = new Set<() => void>();
@@ -57,7 +57,7 @@ const pay = (recipient: string, amount: number) => ({
   args: { amount, recipient },
 });
 
-/** A model that does what it is told, and says after each call that it is done; no two answers are alike. */
+/** A model that follows the first word of the user message and confirms each call; no two answers are equal. */
 function modelOf(pace: () => Pace): ScriptedTurn {
   let count = 0;
   return async function* ({ contents }, _stream, signal) {
@@ -90,9 +90,9 @@ function modelOf(pace: () => Pace): ScriptedTurn {
   };
 }
 
-/** A page and the person in front of it. */
+/** A page and its user. */
 class Page extends BarePage {
-  /** The line breaks. */
+  /** The connection breaks. */
   readonly drop: () => void;
   readonly #name: string;
   #count = 0;
@@ -112,7 +112,7 @@ class Page extends BarePage {
     void this.conversation.chat.sendMessage({ id, role: 'user', parts: [{ type: 'text', text: words }] });
   }
 
-  /** Whether there was something to decide. */
+  /** Decides a pending approval; returns whether there was one. */
   decide(pick: number): boolean {
     const approvals = pendingApprovals(this.messages);
     const approval = approvals[pick % Math.max(1, approvals.length)];
@@ -120,12 +120,12 @@ class Page extends BarePage {
     return approval !== undefined;
   }
 
-  /** Asks again for the last answer. */
+  /** Regenerates the last answer. */
   again(): void {
     if (this.isOpen && this.messages.at(-1)?.role === 'assistant') void this.conversation.chat.regenerate();
   }
 
-  /** Says an earlier message anew. */
+  /** Edits an earlier message. */
   change(pick: number): void {
     const own = this.messages.filter(({ role }) => role === 'user');
     const messageId = own[pick % Math.max(1, own.length)]?.id;
@@ -149,7 +149,7 @@ async function play(
     for (let turns = 0; turns < 500 && !pages.every((page) => page.isAtRest); turns++) await pass(1);
     let busy: number | null = null;
     for (const [what, index, pick, turns] of all) {
-      // A person does one thing after the other; two do theirs at once.
+      // One user acts sequentially; two users act at the same time.
       if (busy === index) await pass(1);
       busy = turns === 0 ? index : null;
       const page = pages[index];
@@ -195,7 +195,7 @@ async function play(
   }
 }
 
-/** What two pages once came apart by. */
+/** Sequences that once made two pages differ. */
 export const ONCE_APART: Step[][] = [
   [
     ['drop', 1, 0, 0],
@@ -229,7 +229,7 @@ export const ONCE_APART: Step[][] = [
     ['decide', 1, 27, 4],
     ['again', 0, 25, 1],
   ],
-  // What was begun and says nothing yet stands where it was begun.
+  // A started answer without text keeps its place.
   [
     ['say', 0, 2, 1],
     ['say', 1, 2, 40],
@@ -256,7 +256,7 @@ export const PAIRS = [
   ['sse', 'bidi'],
 ] as const;
 
-/** Whatever two pages do in whatever order, at rest both show what the server has. */
+/** After any sequence of steps of two pages, both show the server's messages at rest. */
 export async function expectTwoPagesAlike(
   modes: readonly [Mode, Mode],
   numRuns: number,
@@ -282,7 +282,7 @@ export async function expectTwoPagesAlike(
       }),
       {
         numRuns: runs,
-        // To make a failure smaller takes minutes: only for whoever looks for its cause.
+        // Shrinking a failure takes minutes, so it is enabled only for debugging.
         endOnFailure: !process.env.DUOLOGUE_SHRINK,
         examples: examples.map((one) => [[...one]] as [Step[]]),
         ...(process.env.DUOLOGUE_PATH && { path: process.env.DUOLOGUE_PATH }),

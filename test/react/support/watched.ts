@@ -15,7 +15,7 @@ const sends: Scenario['sends'] = { sse: 2, stock: 2, bidi: { message: 2, tool_re
 
 const APPROVAL_MS = 30_000;
 
-/** The stories that the contract of the transports leaves to others. */
+/** Scenarios in addition to those of the transport contract. */
 const further: Scenario[] = [
   {
     name: 'a browser tool that is denied',
@@ -38,7 +38,7 @@ const further: Scenario[] = [
   },
 ];
 
-/** Every story, with every pair of pages that can play it: over SSE a card has no end. */
+/** Every scenario with every pair of modes that supports it: over SSE an approval request has no timeout. */
 export const stories = [...scenarios, ...further].flatMap((scenario) =>
   (['bidi', 'sse'] as const).flatMap((player) =>
     (['bidi', 'sse'] as const).flatMap((watcher) =>
@@ -49,7 +49,7 @@ export const stories = [...scenarios, ...further].flatMap((scenario) =>
   ),
 );
 
-/** The SDK stops reading at an error: what the end of the message says of it is only stored. */
+/** The SDK stops reading at an error: the metadata of the finish chunk is only stored by the server. */
 function withoutEnd(messages: readonly Message[]): unknown[] {
   return plain(
     messages.map((message) => {
@@ -59,7 +59,7 @@ function withoutEnd(messages: readonly Message[]): unknown[] {
   );
 }
 
-/** Does what the person does next; false when nothing waits for them. */
+/** Performs the next action of the user; false when nothing is pending. */
 async function answerNext(scenario: Scenario, page: BarePage, done: Set<string>): Promise<boolean> {
   const approval = pendingApprovals(page.messages).find(({ toolCallId }) => scenario.decisions?.[toolCallId]);
   const decision = approval && scenario.decisions?.[approval.toolCallId];
@@ -80,7 +80,7 @@ async function answerNext(scenario: Scenario, page: BarePage, done: Set<string>)
   return false;
 }
 
-/** One page plays a story, another watches it: after every step both show what the server has. */
+/** One page runs a scenario and another watches it: after every step both show the server's messages. */
 export async function expectMirrored(scenario: Scenario, player: Mode, watcher: Mode): Promise<void> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   const ran: string[] = [];
@@ -109,7 +109,7 @@ export async function expectMirrored(scenario: Scenario, player: Mode, watcher: 
     const done = new Set<string>();
     await alike('after the first words');
     for (let step = 1; await answerNext(scenario, page, done); step++) await alike(`after answer ${step}`);
-    // A card that nobody answers runs out.
+    // An unanswered approval request times out.
     if (scenario.options?.approvalTimeoutMs) await pass(10, APPROVAL_MS / 5);
     await alike('at the end');
     expect({ answer: brief(page.messages[1]), ran, ranThere, left: model.left }).toEqual({

@@ -36,10 +36,10 @@ function decide(index: number, approved: boolean, reason?: string): Reply {
   };
 }
 
-/** Approves the card with that number. */
+/** Approves the approval request with that number. */
 export const approve = (index = 0, reason?: string): Reply => decide(index, true, reason);
 
-/** Denies the card with that number. */
+/** Denies the approval request with that number. */
 export const deny = (index = 0, reason?: string): Reply => decide(index, false, reason);
 
 /** Gives the output of the first call of that tool. */

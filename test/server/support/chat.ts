@@ -49,7 +49,7 @@ export interface Client {
   data: unknown[];
   /** The last message, which must be the assistant's. */
   answer(): Message;
-  /** Resolves when nothing is under way. */
+  /** Resolves when no request is in progress. */
   quiet(): Promise<void>;
   /** Resolves when so many pieces of text have been seen in the last message. */
   until(seen: (chat: ai.AbstractChat<Message>) => boolean): Promise<void>;
@@ -121,7 +121,7 @@ export function client(
   };
 }
 
-/** The ids of the cards in a message that wait for the person, in order. */
+/** The ids of the pending approvals of a message, in order. */
 export function cards(message: Message): string[] {
   return message.parts.flatMap((part) =>
     'state' in part && part.state === 'approval-requested' && 'approval' in part && part.approval

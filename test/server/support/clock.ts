@@ -1,10 +1,10 @@
 import type { Clock } from '../../../src/server/index.ts';
 
-/** Time that stands still until it is moved. */
+/** Fake time that advances only when a test says so. */
 export interface FakeClock extends Clock {
   /** Lets time pass, timers included. */
   pass(ms: number): void;
-  /** Someone sets the time of the machine back. */
+  /** Sets the wall clock back, as an administrator might. */
   setBack(ms: number): void;
 }
 

@@ -16,7 +16,7 @@ const use = (name: string, args: Record<string, unknown>): LlmResponse => ({
   partial: false,
 });
 
-/** Calls the tool that the user names, and says what came of it. `count <name>` says `One `, and the rest when the test lets it go on. */
+/** Calls the tool that the user names, and says its result. `count <name>` streams `One `, and the rest when the test releases it. */
 class NamingModel extends BaseLlm {
   readonly #goes: (name: string) => Promise<void>;
 

@@ -100,7 +100,7 @@ export function frameworkContract(framework: Framework): void {
       });
 
       it('says that no server is mounted where the client looks for it', async () => {
-        // Next.js leaves the handshake of such a socket without an answer: nobody waits for it here.
+        // Next.js leaves the handshake of such a socket without an answer: the test does not wait for it.
         const after: Timers['after'] = (ms, work) => systemTimers.after(ms === HANDSHAKE_MS ? 100 : ms, work);
         const chat = chatOver(name, `${server.url}/elsewhere`, { ...systemTimers, after });
         await chat.sendMessage({ text: 'hi' });

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { root } from '../../browser/support/built.ts';
 import type { Framework } from './framework-contract.ts';
 
-/** Nothing of the test runner may steer the server. */
+/** The server must not inherit environment variables of the test runner. */
 const surroundings = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(NODE_OPTIONS|VITEST|TEST$)/.test(name)),
 );
@@ -49,7 +49,7 @@ async function portOf(child: ChildProcess): Promise<string> {
 export async function openNext(kind: 'custom' | 'route'): ReturnType<typeof openProcess> {
   const program = resolve(root, 'test/server/support/next-server.ts');
   const opened = await openProcess(process.execPath, ['--import', 'tsx', program, kind]);
-  // Next.js compiles a page when it is first asked for, here that of unknown paths; a client would try on meanwhile.
+  // Next.js compiles a page when it is first asked for, here the page for unknown paths. A client would retry in the meantime.
   await (await fetch(`${opened.url}/elsewhere`)).text();
   return opened;
 }

@@ -2,12 +2,12 @@ import { writeSync } from 'node:fs';
 import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
 import { payingServer } from './payment-server.ts';
 
-/** A server that stops for ever at one place, so that a test can kill it there. */
+/** A server that hangs at one place, so that a test can kill it there. */
 const [folder = '', place = ''] = process.argv.slice(2);
 
 const store = await openSqliteStore(folder);
 
-/** Says where it is and never goes on. */
+/** Prints the place and never returns. */
 function halt(where: string): Promise<never> {
   writeSync(1, `at ${where}\n`);
   return new Promise(() => undefined);

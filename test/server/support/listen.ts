@@ -11,7 +11,7 @@ export interface Listening {
   until(seen: (chunks: readonly Chunk[]) => boolean): Promise<void>;
   /** Resolves when the response has ended. */
   end(): Promise<void>;
-  /** Goes away, as a browser does that is closed. */
+  /** Aborts the request, as a closed browser does. */
   leave(): Promise<void>;
 }
 
@@ -50,13 +50,13 @@ export function listen(response: Response): Listening {
   };
 }
 
-/** A door that one side waits at until the other opens it. */
+/** A promise that another part of the test resolves. */
 export interface Latch {
   opened: Promise<void>;
   open(): void;
 }
 
-/** A closed door. */
+/** Creates an unresolved latch. */
 export function latch(): Latch {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => {

@@ -6,10 +6,10 @@ import { createDuologue } from '../../../src/server/index.ts';
 import type { Store } from '../../../src/server/store/store.ts';
 import { call, ScriptedModel, text } from '../../support/scripted-model.ts';
 
-// What it writes is read by tests.
+// Tests parse the output of this process.
 setLogLevel(LogLevel.ERROR);
 
-/** A server whose model pays when it is asked to, and says what came of a payment; told to, it may hang. */
+/** A server whose model pays when it is asked to, and says the result of a payment. With `hangs`, the message `hang` gets no answer. */
 export function payingServer(
   store: Store,
   pay: (amount: number, wallet: number) => unknown,

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
 import { answerEvent, callOf, keyOf } from '../../../src/testing/store/setup.ts';
 
-/** Opens the store in the folder given and, if told so, writes without end, saying each write that was taken. */
+/** Opens the store in the folder given and, on request, writes without end and prints each acknowledged write. */
 const [folder, work] = process.argv.slice(2);
 const store = await openSqliteStore(folder ?? '');
 const key = keyOf('s1');

@@ -9,7 +9,7 @@ import { LiveSession, type TurnFault } from './session.ts';
 import { Hangs, QUIRKS, type Quirks, Refusal, readSetup } from './strict.ts';
 import type { FakeVoice } from './voice.ts';
 
-/** What goes wrong with a socket before its session begins. */
+/** A fault of a socket before its session starts. */
 export type SetupFault = { status: number } | { close: number; reason?: string } | 'hang' | 'cut' | 'garbage';
 
 /** How a fake is made. */
@@ -29,14 +29,14 @@ export interface FakeLiveOptions {
 const HELD_MS = 1000;
 
 /**
- * Gemini Live on this machine, with its HTTP side: as strict as the service, with the rules of the embedded model as its
- * mind, and failing when it is told to.
+ * Gemini Live on this machine, with its HTTP side: as strict as the service, its answers come from the rules of the
+ * embedded model, and tests can make it fail.
  */
 export class FakeGeminiLive {
   readonly http: FakeProvider;
   readonly quirks: Quirks;
   readonly sessions = new Map<string, LiveSession>();
-  /** What goes wrong with the next sockets, and with the next answers. */
+  /** The faults of the next sockets and of the next answers. */
   readonly setupFaults: (SetupFault | undefined)[] = [];
   readonly turnFaults: (TurnFault | undefined)[] = [];
   /** The texts of the next utterances of the user: the fake does not recognise speech. */

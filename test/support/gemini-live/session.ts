@@ -5,7 +5,7 @@ import { noticeOf } from '../../../src/models/prompt-texts.ts';
 import type { Answer, Asked } from '../providers/dialect.ts';
 import { pieces } from '../providers/dialect.ts';
 import { must, type Quirks, readRealtime, readResponses, readTurns, type Setup } from './strict.ts';
-import { FakeEars, type FakeVoice, soundOf } from './voice.ts';
+import { FakeSpeechDetector, type FakeVoice, soundOf } from './voice.ts';
 
 type Json = Record<string, unknown>;
 
@@ -47,7 +47,7 @@ interface Pending {
 
 const SILENCE = Buffer.alloc(480).toString('base64');
 
-/** What the service knows of one conversation. It outlives its sockets. */
+/** The service's state of one session. It outlives its sockets. */
 export class LiveSession {
   readonly handle: string;
   send: ((message: Json) => void) | null = null;
@@ -62,7 +62,7 @@ export class LiveSession {
   private readonly dropped = new Set<string>();
   private readonly answered = new Set<string>();
   private speech = '';
-  private readonly ears = new FakeEars();
+  private readonly speechDetector = new FakeSpeechDetector();
   /** Whether the user paused while the client signals the end of speech. */
   private hasPaused = false;
   /** The last picture of the camera. */
@@ -118,7 +118,7 @@ export class LiveSession {
     }
   }
 
-  /** The person speaks: words that the service understands at once. */
+  /** The user speaks: the service has the transcript at once. */
   hear(text: string): void {
     this.interrupt();
     this.tell({ serverContent: { inputTranscription: { text } } });
@@ -164,7 +164,7 @@ export class LiveSession {
 
   /** Whether the user speaks: enough of their sound has arrived. */
   get isHearing(): boolean {
-    return this.ears.isHearing;
+    return this.speechDetector.isHearing;
   }
 
   private takeRealtime(input: Json): void {
@@ -183,7 +183,7 @@ export class LiveSession {
     if ('video' in input) this.shown = input.video as Blob;
     if ('activityStart' in input) this.interrupt();
     if ('audioStreamEnd' in input || 'activityEnd' in input) {
-      const isSpeech = this.ears.end() || this.hasPaused;
+      const isSpeech = this.speechDetector.end() || this.hasPaused;
       this.hasPaused = false;
       this.heardEnd(isSpeech);
     }
@@ -191,7 +191,7 @@ export class LiveSession {
 
   /** When the service detects activity, speech interrupts the model and a pause ends the user's speech. Otherwise the client signals the end. */
   private listen(pcm: Buffer): void {
-    const change = this.ears.push(pcm);
+    const change = this.speechDetector.push(pcm);
     if (change === null) return;
     if (!this.setup.detectsActivity) {
       this.hasPaused ||= change === 'ended';

@@ -32,7 +32,7 @@ const ONSET_MS = 60;
 const PAUSE_MS = 700;
 
 /** Finds where speech begins and ends in sound, by its level alone. */
-export class FakeEars {
+export class FakeSpeechDetector {
   private isSpeech = false;
   private loudMs = 0;
   private quietMs = 0;

@@ -1,6 +1,6 @@
 import { chunkIn } from '../../../scripts/fixtures/conversation.ts';
 
-/** What is wrong with the blocks of a conversation over the socket, by the rules that every client relies on. */
+/** The violations in the blocks of a socket conversation, by the rules that every client relies on. */
 export function bidiFaults(blocks: readonly string[]): string[] {
   const faults: string[] = [];
   const ends = blocks.filter((block) => block === 'data: [DONE]\n\n').length;

@@ -1,6 +1,6 @@
 import type { Content } from '@google/genai';
 
-/** What a provider was asked, read out of its own format. */
+/** A request to a provider, parsed from its own format. */
 export interface Asked {
   contents: Content[];
   /** The names of the tools it may call. */
@@ -18,7 +18,7 @@ export interface AnsweredCall {
   raw?: string;
 }
 
-/** What a provider says. */
+/** An answer of a provider. */
 export interface Answer {
   thought?: string;
   text?: string;
@@ -26,7 +26,7 @@ export interface Answer {
   finish: 'stop' | 'length';
 }
 
-/** How a provider refuses, or fails. */
+/** The kinds of errors of a provider. */
 export type Trouble = 'key' | 'model' | 'rate' | 'quota' | 'overloaded';
 
 /** What goes over the wire, in one piece. */

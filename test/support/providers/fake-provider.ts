@@ -30,7 +30,7 @@ export const DIALECTS: readonly Dialect[] = [
   gemini,
 ];
 
-/** What goes wrong with one request. */
+/** The fault of one request. */
 export type Fault =
   | Trouble
   /** A page of a proxy instead of an answer. */
@@ -54,12 +54,12 @@ const TROUBLES: readonly string[] = ['key', 'model', 'rate', 'quota', 'overloade
 
 /**
  * A provider on this machine. It is as strict about what it is asked as the real one, answers with the rules of the
- * embedded model, and fails when it is told to.
+ * embedded model, and fails when a test says so.
  */
 export class FakeProvider {
   readonly key = 'Secret-0123456789-abcdef';
   readonly dialect: Dialect;
-  /** What goes wrong with the next requests, one after the other. */
+  /** The faults of the next requests, in order. */
   readonly faults: Fault[] = [];
   /** The requests that the provider accepted. */
   readonly asked: Asked[] = [];

@@ -7,9 +7,9 @@ import type { FakeProvider, Fault } from './fake-provider.ts';
 import { type Provided, provide } from './play.ts';
 
 /** The result of a conversation in which the provider had a fault. */
-export interface Faulty {
+export interface FaultResult {
   /** The error that the client got; null when it got the answer all the same. */
-  told: string | null;
+  errorText: string | null;
   /** The reasons for waiting that the client got. */
   waits: unknown[];
   /** How often the tool ran. */
@@ -17,7 +17,7 @@ export interface Faulty {
   /** Errors of calls. */
   calls: unknown[];
   /** Whether the next message was answered. */
-  goesOn: boolean;
+  nextIsAnswered: boolean;
 }
 
 const WEATHER = { messages: [{ role: 'user', content: 'weather in Tokyo' }] };
@@ -35,13 +35,13 @@ export async function provideTool(
   return { ...provided, ran };
 }
 
-/** Asks for the weather while something goes wrong, and then again. */
-export async function suffer(
+/** Asks for the weather while the faults happen, and then once more without faults. */
+export async function askWithFaults(
   fake: FakeProvider,
   { url, ran }: { url: string; ran: string[] },
   mode: Mode,
   faults: readonly (Fault | undefined)[],
-): Promise<Faulty> {
+): Promise<FaultResult> {
   const before = ran.length;
   const conversation = await converse(url, mode);
   try {
@@ -52,13 +52,13 @@ export async function suffer(
     fake.faults.length = 0;
     const next = await conversation.take({ input: WEATHER });
     return {
-      told: (chunks.find(({ type }) => type === 'error')?.errorText as string | undefined) ?? null,
+      errorText: (chunks.find(({ type }) => type === 'error')?.errorText as string | undefined) ?? null,
       waits: chunks.flatMap(({ type, data }) =>
         type === 'data-waiting' ? [(data as { reason: string }).reason] : [],
       ),
       ran: count,
       calls: chunks.flatMap(({ type, errorText }) => (type === 'tool-output-error' ? [errorText] : [])),
-      goesOn:
+      nextIsAnswered:
         next.some((block) => block.includes('"text-delta"')) &&
         !next.some((block) => block.includes('"type":"error"')),
     };

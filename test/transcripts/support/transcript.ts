@@ -1,6 +1,6 @@
 import type { Answer, Step } from '../../../scripts/fixtures/conversation.ts';
 
-/** What the client does, and the lines that must come until it is its turn again. */
+/** An action of the client, and the lines that the server must send before the next action. */
 export interface Exchange {
   step: Step;
   expected: string[];

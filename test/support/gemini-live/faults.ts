@@ -3,25 +3,25 @@ import type { FakeGeminiLive, SetupFault } from './fake-gemini-live.ts';
 import type { TurnFault } from './session.ts';
 
 /** The result of a conversation in which the live model had a fault. */
-export interface Suffered {
+export interface LiveFaultResult {
   /** The error that the client got; null when it got the answer all the same. */
-  told: string | null;
+  errorText: string | null;
   /** How often the tool ran. */
   ran: number;
   /** How many ends the turn had. */
   ends: number;
   /** Whether the next message was answered. */
-  goesOn: boolean;
+  nextIsAnswered: boolean;
 }
 
 const WEATHER = { messages: [{ role: 'user', content: 'weather in Tokyo' }] };
 
-/** Asks for the weather while something goes wrong, and then again. */
-export async function sufferLive(
+/** Asks for the weather while the faults happen, and then once more without faults. */
+export async function askLiveWithFaults(
   fake: FakeGeminiLive,
   { url, ran }: { url: string; ran: string[] },
   faults: { setup?: SetupFault[]; turn?: (TurnFault | undefined)[] },
-): Promise<Suffered> {
+): Promise<LiveFaultResult> {
   const before = ran.length;
   fake.setupFaults.push(...(faults.setup ?? []));
   fake.turnFaults.push(...(faults.turn ?? []));
@@ -34,10 +34,10 @@ export async function sufferLive(
     fake.turnFaults.length = 0;
     const next = await conversation.take({ input: WEATHER });
     return {
-      told: (chunks.find(({ type }) => type === 'error')?.errorText as string | undefined) ?? null,
+      errorText: (chunks.find(({ type }) => type === 'error')?.errorText as string | undefined) ?? null,
       ran: count,
       ends: blocks.filter((block) => block === 'data: [DONE]\n\n').length,
-      goesOn:
+      nextIsAnswered:
         next.some((block) => block.includes('"text-delta"')) &&
         !next.some((block) => block.includes('"error"')),
     };
