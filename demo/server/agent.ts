@@ -6,7 +6,7 @@ Call the tool whenever a request fits one; never only describe what you would do
 const AFTER =
   'Speak about results, refusals and failures exactly as they were. If a call was denied, accept it and do not call the tool again.';
 
-/** The demo's agent, with whatever tools there are. */
+/** The demo's agent, with all tools of the registry. */
 export function createAgent(options: {
   model: BaseLlm;
   tools: readonly DemoTool[];

@@ -23,7 +23,7 @@ import { Voice } from './voice/voice.ts';
 import { webApp } from './web.ts';
 
 async function main(): Promise<void> {
-  // What matters of ADK's own lines is in ours.
+  // The server logs everything that matters of ADK's log lines itself.
   setLogLevel(LogLevel.ERROR);
   const settings = readSettings(process.env);
   const tools = await loadTools();
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   const expected = [...COMMON_WORDS, ...tools.flatMap(({ words }) => words ?? [])];
   const voice = new Voice({ expected, ...from });
   const detector = new FetchedParts(DETECTOR, from);
-  // A live model of its own hears and speaks by itself.
+  // A native live model needs no speech-to-text or text-to-speech.
   const isLive = chosen.live !== chosen.turn;
   const duologue = createDuologue({
     agent: createAgent({
@@ -84,7 +84,7 @@ async function main(): Promise<void> {
   console.log(
     `Data: ${shared ? `PostgreSQL${hub ? ' and Redis' : ''}; other nodes reach this one at ${shared.address}` : settings.dataDir}`,
   );
-  // Told when it is known: nobody waits for it.
+  // Printed when it is known; the start does not wait for it.
   checkModel(chosen.turn, { name: chosen.name })
     .then((wrong) => {
       if (wrong) console.warn(wrong);
@@ -94,7 +94,7 @@ async function main(): Promise<void> {
   let stoppedAt: number | undefined;
   const stop = () => {
     if (stoppedAt !== undefined) {
-      // One Ctrl-C comes twice, from the terminal and from npm; only a later one means: at once.
+      // One Ctrl-C arrives twice, from the terminal and from npm. Only a later one ends the process at once.
       if (Date.now() - stoppedAt > 500) process.exit(1);
       return;
     }

@@ -1,25 +1,25 @@
 import { networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 
-/** What the environment sets; each is an option of the server too. */
+/** The settings from the environment; each is also an option of the server. */
 export interface Settings {
   host: string;
   port: number;
   origins: string[];
   dataDir: string;
-  /** The engines that several nodes share, and where the others reach this one; null for one process on its own. */
+  /** The PostgreSQL and Redis that several nodes share, and the address of this node; null for a single process. */
   shared: { database: string; redis: string | null; address: string } | null;
   apiKey: string | undefined;
   confirmations: 'approval' | 'tool';
   approvals: 'sequential' | 'parallel';
   approvalTimeoutMs: number | null | undefined;
-  /** Whether the inspector may see the events behind the conversation: on this machine only, unless it is said. */
+  /** Whether the inspector may see the events behind the conversation: by default only when the server listens on this machine alone. */
   inspect: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads the environment; throws in plain words when something in it cannot work. */
+/** Reads the environment; throws a clear error for an invalid value. */
 export function readSettings(env: Environment): Settings {
   const host = env.HOST || 'localhost';
   const isLocal = isLoopback(host);
@@ -58,7 +58,7 @@ function sharedIn(env: Environment, host: string, port: number): Settings['share
   return database ? { database, redis, address: addressOf(env, host, port) } : null;
 }
 
-/** The address of an engine; null when none is given. What is given is in no complaint: it may have a password in it. */
+/** The address of an engine; null when none is given. Error texts never contain the value, because it may include a password. */
 function engineIn(
   env: Environment,
   name: string,
@@ -73,7 +73,7 @@ function engineIn(
   return text;
 }
 
-/** Where other nodes reach this one: as it is said, or on this machine, or at the first address of this machine in its network. */
+/** Where other nodes reach this one: the given address, or localhost, or the first network address of this machine. */
 function addressOf(env: Environment, host: string, port: number): string {
   const given = env.DUOLOGUE_NODE_URL;
   if (given) {

@@ -18,8 +18,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the page may load, and who may show it. A page that shows it in a frame could have a card approved by a click that was
- * meant for something else: nobody may. Styles may stand in the page, because components put them there; WebAssembly, workers
+ * The content security policy. A site that shows the page in a frame could trick a user into approving a call by a click
+ * meant for something else, so no site may. Inline styles are allowed, because components use them; WebAssembly, workers
  * and worklets must be our own.
  */
 const PAGE: Readonly<Record<string, string>> = {
@@ -66,7 +66,7 @@ export function webApp(folder: string): (request: IncomingMessage, response: Ser
     const isHashed = relative(folder, file).startsWith(`assets${sep}`);
     const { path: sent, encoding } = copyFor(file, String(request.headers['accept-encoding'] ?? ''));
     response.writeHead(200, {
-      // A file with a hash is a part of the page, which has these already: they would be longer than some of the files.
+      // Files with a hash in their name get no security headers: the page has them, and they would be longer than some files.
       ...(isHashed ? {} : PAGE),
       'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
       'content-length': statSync(sent).size,

@@ -9,7 +9,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 const FILES = '/voice/files/';
 const TYPES: Readonly<Record<string, string>> = { '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
 
-/** Serves what finds speech in the page, once it was fetched. The names hold versions, so that nothing ever changes. Everything else goes on. */
+/** Serves the downloaded VAD files for the page. Their paths contain versions, so they never change. Other requests go to the next handler. */
 export function detectorFiles(detector: FetchedParts, folder: string, next: Handler): Handler {
   return (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');

@@ -16,7 +16,7 @@ import { createGunzip } from 'node:zlib';
 import { unpackTar } from 'modern-tar/fs';
 import type { VoicePart } from './parts.ts';
 
-/** Whether a part lies there whole. */
+/** Whether all files of a part exist with their expected lengths. */
 export function hasPart(part: VoicePart, folder: string): boolean {
   return Object.entries(part.files).every(
     ([file, bytes]) => lengthOf(join(folder, part.name, file)) === bytes,
@@ -34,7 +34,7 @@ function withoutPassword(address: URL): { address: URL; headers: Record<string, 
 }
 
 /**
- * Fetches a part and keeps the files that are needed. It lies there whole or not at all: what breaks off, or is not what was pinned, is
+ * Fetches a part and keeps the files that are needed. The folder is complete or absent: a broken download, or one with another hash, is
  * removed before anything is unpacked.
  */
 export async function fetchPart(
@@ -82,7 +82,7 @@ export async function fetchPart(
   }
 }
 
-/** `fetch` says why it failed in the cause alone. */
+/** `fetch` gives the reason of a failure only in `cause`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;

@@ -1,14 +1,14 @@
 import { fetchPart, hasPart } from './fetch-part.ts';
 import type { VoicePart } from './parts.ts';
 
-/** Whether parts of voice are there. */
+/** The download state of parts of voice. */
 export type FetchState =
   | { status: 'absent'; total: number }
   | { status: 'fetching'; bytes: number; total: number }
   | { status: 'ready' }
   | { status: 'failed'; message: string; total: number };
 
-/** Parts of voice that are fetched when they are first wanted, and kept in the data folder. */
+/** Parts of voice that are downloaded on first use and kept in the data folder. */
 export class FetchedParts {
   readonly parts: readonly VoicePart[];
   private readonly folder: string;
@@ -28,7 +28,7 @@ export class FetchedParts {
     return this.state;
   }
 
-  /** Fetches what is missing, once, however often it is called. What goes wrong is in the state. */
+  /** Downloads missing parts; concurrent calls share one download. Errors are in the state. */
   prepare(): void {
     if (this.state.status === 'fetching' || this.state.status === 'ready') return;
     const missing = this.missing();
@@ -44,7 +44,7 @@ export class FetchedParts {
       });
   }
 
-  /** Looks whether everything is still there; what is gone can be fetched again. */
+  /** Checks whether all files still exist; missing ones can be downloaded again. */
   look(): void {
     const missing = this.missing();
     if (missing.length > 0) this.state = { status: 'absent', total: bytesOf(missing) };

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 
-/** What a worker thread says of a job: values, then its end. */
+/** The messages of a worker thread about a job: values, then its end. */
 export type JobMessage = { value: unknown } | { end: true } | { error: string };
 
 interface Job {
@@ -9,17 +9,17 @@ interface Job {
   take: (message: JobMessage) => void;
 }
 
-/** A worker thread that has nothing to do ends after this. */
+/** An idle worker thread ends after this time. */
 const IDLE_MS = 60_000;
-/** A job that takes longer hangs: its thread is given up. */
+/** A job that takes longer counts as hung, and its thread is terminated. */
 const LONGEST_MS = 60_000;
-/** More jobs than this do not wait: the last would be done long after anyone wants it. */
+/** The longest queue. Further jobs are rejected, because they would finish too late. */
 const MOST_WAITING = 32;
-/** The most memory that its JavaScript may take; what WebAssembly takes is bounded by the models. */
+/** The heap limit of its JavaScript; the memory of WebAssembly is bounded by the models. */
 const MEMORY_MB = 512;
 
 /**
- * A worker thread that does one job at a time, in the order in which they came. It is started for the first job and ends when there was
+ * A worker thread that does one job at a time, in order of arrival. It is started for the first job and ends when there was
  * none for a while; one that dies takes its job with it, and the next job starts another.
  */
 export class JobWorker {
@@ -36,18 +36,18 @@ export class JobWorker {
     this.folder = folder;
   }
 
-  /** Whether nobody would wait for a job that could also be left out. */
+  /** Whether the worker is idle, so that an optional job delays no other. */
   get isFree(): boolean {
     return this.current === undefined && this.jobs.length === 0;
   }
 
-  /** Starts the thread for a job that comes soon: what it loads is there then. */
+  /** Starts the thread for an expected job, so that its models are loaded by then. */
   warm(): void {
     this.worker ??= this.start();
     this.next();
   }
 
-  /** Does a job and gives its values as they come. */
+  /** Runs a job and yields its values as they arrive. */
   async *run(input: unknown, signal: AbortSignal): AsyncGenerator<unknown, void> {
     const messages: JobMessage[] = [];
     let wake = () => {};
@@ -113,7 +113,7 @@ export class JobWorker {
     }, LONGEST_MS).unref();
   }
 
-  /** The job in hand is over; the next one's turn. */
+  /** Finishes the current job and starts the next one. */
   private settle(message: JobMessage): void {
     clearTimeout(this.deadline);
     this.current?.take(message);

@@ -11,7 +11,7 @@ export interface VoicePart {
   files: Readonly<Record<string, number>>;
 }
 
-/** What understands speech: an engine (Apache-2.0), the weights of Moonshine tiny (English) and its vocabulary (both MIT). */
+/** Speech-to-text: an engine (Apache-2.0), the weights of Moonshine tiny (English) and its vocabulary (both MIT). */
 export const EARS: readonly VoicePart[] = [
   {
     name: 'sherpa-onnx-1.13.8',
@@ -22,7 +22,7 @@ export const EARS: readonly VoicePart[] = [
       'sherpa-onnx-wasm-nodejs.js': 102_175,
       'sherpa-onnx-wasm-nodejs.wasm': 15_133_706,
       'sherpa-onnx-asr.js': 53_867,
-      // Its folder says that it holds no modules.
+      // The package.json of its folder marks it as CommonJS.
       'package.json': 1152,
     },
   },
@@ -41,12 +41,12 @@ export const EARS: readonly VoicePart[] = [
     tarball: 'llama-tokenizer-js/-/llama-tokenizer-js-1.2.2.tgz',
     sha512: 'Wmth393dc3odWU3IzARJ3r2oIfWgw9GdJ5Gm+hGhfECNO18UHLRqEFSf511jn4E9KcQGzuuKw4Wl08pHAemLAw==',
     bytes: 388_950,
-    // Its folder says that it is a module.
+    // The package.json of its folder marks it as an ES module.
     files: { 'llama-tokenizer.js': 676_487, 'package.json': 694 },
   },
 ];
 
-/** What speaks: eSpeak NG, which is under the GPL. docs/decisions says why it may be fetched by the demo. */
+/** Text-to-speech: eSpeak NG, which is under the GPL. docs/decisions says why it may be fetched by the demo. */
 export const MOUTH: readonly VoicePart[] = [
   {
     name: 'espeak-ng-emscripten-0.3.5',
@@ -57,10 +57,10 @@ export const MOUTH: readonly VoicePart[] = [
   },
 ];
 
-/** What finds speech in sound, in the page: Silero VAD, as a package of the registry brings it. All MIT. */
+/** VAD in the page: Silero VAD, as a package of the registry brings it. All MIT. */
 export const DETECTOR: readonly VoicePart[] = [
   {
-    // Of all versions that can be loaded as a module the smallest.
+    // The smallest version that can be loaded as an ES module.
     name: 'onnxruntime-web-1.21.1',
     tarball: 'onnxruntime-web/-/onnxruntime-web-1.21.1.tgz',
     sha512: 'be7zmmN9z8vCj7g6LISNGyeWH9pZjomDjBZ1PYtodoE5VCX7ebabVl3zJHTGjOABFsj2D+kNfy48L7NXNGGU4w==',

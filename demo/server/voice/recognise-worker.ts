@@ -1,4 +1,4 @@
-/** A thread that understands speech: Moonshine tiny, run by sherpa-onnx. */
+/** A worker thread for speech-to-text: Moonshine tiny, run by sherpa-onnx. */
 import { renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -20,7 +20,7 @@ interface Engine {
 
 const RATE = 16_000;
 const { folder } = workerData as { folder: string };
-// What cannot be loaded ends the thread, and says why; the next job starts another one.
+// A failed load ends the thread with its error; the next job starts another thread.
 const recogniser = await load();
 
 parentPort?.on('message', (sound: Int16Array) => {
@@ -53,7 +53,7 @@ async function writeTokens(): Promise<string> {
   const { default: tokenizer } = (await import(vocabulary)) as { default: { vocabById: readonly string[] } };
   const lines = tokenizer.vocabById.map((token, id) => `${bytesOf(token).toString('base64')} ${id}\n`);
   const file = join(folder, 'tokens.txt');
-  // Whole or not at all.
+  // Writes the file atomically.
   writeFileSync(`${file}.new`, lines.join(''));
   renameSync(`${file}.new`, file);
   return file;

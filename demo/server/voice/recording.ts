@@ -1,4 +1,4 @@
-/** What was said so far. */
+/** The audio received so far. */
 export class Recording {
   private readonly pieces: Int16Array[] = [];
   private samples = 0;
@@ -12,7 +12,7 @@ export class Recording {
     return this.samples;
   }
 
-  /** All of it, in one piece. */
+  /** All samples in one array. */
   whole(): Int16Array {
     const whole = new Int16Array(this.samples);
     let at = 0;

@@ -2,8 +2,8 @@ import type { Duologue, Reply } from 'duologue/server';
 import type { FetchedParts, FetchState } from './fetched-parts.ts';
 
 /**
- * `GET` of the path says whether a part of voice can be used, `POST` fetches what is missing: for whoever may use the server. A model that
- * hears and speaks by itself needs nothing: `fetched` is null.
+ * `GET` of the path says whether a part of voice can be used, `POST` fetches what is missing: for every client that may use the server. A model that
+ * accepts and produces audio needs no parts: `fetched` is null.
  */
 export function voiceRoute(
   path: string,

@@ -1,4 +1,4 @@
-/** A thread that speaks: eSpeak NG, its sound brought to 24 kHz. */
+/** A worker thread for text-to-speech: eSpeak NG, resampled to 24 kHz. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -6,13 +6,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 interface Speaker {
   samplerate: number;
   set_voice(name: string, language: string): number;
-  /** Gives sound in pieces, before it returns; `true` stops it. */
+  /** Calls back with pieces of audio before it returns; a callback that returns `true` stops it. */
   synthesize(text: string, take: (samples: Int16Array) => boolean): void;
 }
 
 const RATE = 24_000;
 const { folder } = workerData as { folder: string };
-// What cannot be loaded ends the thread, and says why; the next job starts another one.
+// A failed load ends the thread with its error; the next job starts another thread.
 const speaker = await load();
 
 parentPort?.on('message', (text: string) => {
@@ -43,11 +43,11 @@ function speak(text: string): void {
   });
 }
 
-/** Straight lines between samples: from 22 to 24 kHz nothing is lost that speech needs. */
+/** Resamples by linear interpolation, which is good enough for speech from 22 to 24 kHz. */
 function resampler(from: number, to: number): (samples: Int16Array) => Int16Array {
   const step = from / to;
   let last = 0;
-  /** Where the next sample stands, from the last sample of the piece before. */
+  /** The position of the next sample, relative to the last sample of the previous piece. */
   let position = 1;
   return (samples) => {
     const out: number[] = [];

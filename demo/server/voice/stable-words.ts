@@ -1,9 +1,9 @@
-/** Of what is understood while somebody still speaks, the words that two looks in a row agree on: later ones hardly change them. */
+/** Of the transcripts during speech, the words on which two transcripts in a row agree: later ones rarely change them. */
 export class StableWords {
   private last: string[] = [];
   private told = 0;
 
-  /** Takes all that is understood so far, and returns the further words that stay, with a space behind; often none. */
+  /** Takes the transcript so far, and returns the newly stable words with a trailing space; often none. */
   push(text: string): string {
     const words = text.split(/\s+/).filter(Boolean);
     let agreed = 0;

@@ -7,11 +7,11 @@ import { Recording } from './recording.ts';
 import { cutToSpeech, type Margins } from './speech-cut.ts';
 import { StableWords } from './stable-words.ts';
 
-/** So much further sound is worth another look at what is being said: a second at 16 kHz. */
+/** The amount of new audio after which the recogniser runs again during speech: one second at 16 kHz. */
 const BETWEEN_LOOKS = 16_000;
-/** Beyond this a look takes so long that the end would wait for it: 8 s. */
+/** No interim transcripts beyond this length, because they would delay the final one: 8 s. */
 const LONGEST_LOOK = 128_000;
-/** Shorter than this is a slip of the finger: a fifth of a second at 16 kHz. */
+/** Shorter recordings are accidental presses: a fifth of a second at 16 kHz. */
 const SHORTEST = 3200;
 /**
  * How much quiet the recogniser gets around speech. The whole utterance is recognised with the first two; where the results differ, or
@@ -24,7 +24,7 @@ const MARGINS: readonly [Margins, Margins, Margins] = [
 ];
 
 /**
- * Ears and a mouth for any model, without a key and offline once they are fetched: some 39 MB, when voice is first used. English is
+ * Speech-to-text and text-to-speech for any model, without a key and offline after a download of some 39 MB on first use. English is
  * understood; what is spoken may be Japanese too.
  */
 export class Voice {
@@ -45,7 +45,7 @@ export class Voice {
     return this.fetched.now;
   }
 
-  /** Fetches what is missing, once, however often it is called. What goes wrong is in the state. */
+  /** Downloads missing parts; concurrent calls share one download. Errors are in the state. */
   prepare(): void {
     this.fetched.prepare();
   }
@@ -66,10 +66,10 @@ export class Voice {
       recording.push(samples);
       const { length } = recording;
       if (length - seen < BETWEEN_LOOKS || length > LONGEST_LOOK) continue;
-      // Nobody waits for words that are only shown on the way.
+      // Interim transcripts are optional, so they never delay another job.
       if (this.now.status !== 'ready' || !this.ears.isFree) continue;
       seen = length;
-      // What goes wrong with it is told when all of it is looked at.
+      // An error here is reported by the final transcription.
       look().catch(() => undefined);
     }
     isOver.abort();
@@ -106,7 +106,7 @@ export class Voice {
     }
   }
 
-  /** Has a job done. One that fails because files are gone says so: they can be fetched again. */
+  /** Runs a job. When it fails because files are missing, the state says so, and they can be downloaded again. */
   private async *done(worker: JobWorker, job: unknown, signal: AbortSignal): AsyncGenerator<unknown, void> {
     try {
       yield* worker.run(job, signal);
@@ -117,7 +117,7 @@ export class Voice {
     }
   }
 
-  /** Says what is missing, in words. */
+  /** The error for missing parts. */
   private check(): void {
     const state = this.now;
     if (state.status === 'ready') return;

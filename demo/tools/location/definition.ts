@@ -1,6 +1,6 @@
 import { defineTool } from 'duologue/adk';
 
-/** Asks the browser where the user is; the user is asked first. */
+/** Asks the browser for the user's location, after the user's approval. */
 export function locationTool() {
   return defineTool({
     name: 'get_location',

@@ -45,7 +45,7 @@ export function paymentTool() {
 }
 
 function refuseUnless({ amount, recipient, currency }: z.infer<typeof parameters>, balance: number): void {
-  // Spaces and invisible characters name nobody.
+  // Spaces and invisible characters are not a recipient.
   if (!/[^\p{C}\p{Z}]/u.test(recipient)) throw new Error(ERRORS.noRecipient);
   if (amount <= 0) throw new Error(ERRORS.notPositive(amount));
   const code = codeOf(currency);

@@ -113,7 +113,7 @@ async function readCache(file: string): Promise<z.infer<typeof cacheSchema> | nu
 async function writeCache(file: string, entry: z.infer<typeof cacheSchema>): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
-    // Renamed when it is whole: a reader never sees half a file, nor two writers each other's.
+    // Written to a temporary file and renamed, so that a reader never sees half a file or the data of two writers.
     const whole = `${file}.${randomUUID()}`;
     await writeFile(whole, JSON.stringify(entry));
     await rename(whole, file);

@@ -4,7 +4,7 @@ import { wordsOfCities } from './cities.ts';
 import { weatherTool } from './definition.ts';
 import { weather } from './rule.ts';
 
-/** The weather of a city: a tool that runs on the server and asks nobody. */
+/** The weather of a city: a tool that runs on the server and needs no approval. */
 const tool: DemoTool = {
   instruction: 'get_weather: the weather of a city (give the city in English).',
   define: ({ env, dataDir }) =>

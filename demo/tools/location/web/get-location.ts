@@ -9,7 +9,7 @@ const BY_CODE: Readonly<Record<number, keyof typeof ERRORS>> = {
   3: 'slow',
 };
 
-/** The browser tool `get_location`: where the person is, if the browser may tell. */
+/** The browser tool `get_location`: the user's location, if the browser permits it. */
 export function getLocation(
   _input: unknown,
   { signal }: ExecutorContext,

@@ -45,7 +45,7 @@ export class MusicPlayer {
       awake(context),
     ]);
     signal?.throwIfAborted();
-    // Someone asked for something else meanwhile, or the track plays already.
+    // Another track was requested in the meantime, or this one is already playing.
     if (wish !== this.wish || this.playing?.track === track) return;
     this.fadeOut();
     const gain = new GainNode(context, { gain: 0 });
@@ -69,7 +69,7 @@ export class MusicPlayer {
     this.glide(0.05);
   }
 
-  /** Grows quiet while somebody speaks. */
+  /** Lowers the volume while the user or the agent speaks. */
   duck(isDucked: boolean): void {
     this.isDucked = isDucked;
     this.glide(isDucked ? DUCK_S : RETURN_S);

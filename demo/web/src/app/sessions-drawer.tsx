@@ -1,7 +1,7 @@
 import { type ComponentType, lazy, Suspense, useState } from 'react';
 import type { Drawer } from './drawer.ts';
 
-/** Without a network there is no drawer; the conversation goes on. */
+/** When the drawer cannot be loaded, the page works without it. */
 const Dialog = lazy<ComponentType<Drawer>>(() =>
   import('./sessions-dialog.tsx').catch(() => ({ default: () => null })),
 );

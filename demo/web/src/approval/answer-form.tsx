@@ -7,7 +7,7 @@ import { KEYS } from './shortcuts.ts';
 /** How long the buttons wait, so that a click meant for what was there before decides nothing. */
 const ARMING_MS = 300;
 
-/** The two answers to a question, and a reason for whoever wants to give one. */
+/** The two answers to a question, and an optional reason. */
 export function AnswerForm({
   obstacle,
   mayGiveReason,

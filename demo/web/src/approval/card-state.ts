@@ -21,7 +21,7 @@ export type CardState =
   | 'failed'
   | 'unknown';
 
-/** Whether nothing more comes of a card. */
+/** Whether the state of a card is final. */
 export function isSettled(state: CardState): boolean {
   return state !== 'requested' && state !== 'processing' && state !== 'denying';
 }

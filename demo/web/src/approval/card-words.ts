@@ -17,7 +17,7 @@ export function wordsOf(
   return { name: state === 'processing' ? messages.approved : name, text: unsettled };
 }
 
-/** Why nobody can say yet what becomes of a decision; null when that is on its way. */
+/** Why the outcome of a decision is not known yet; null when the server is about to send it. */
 function unsettledText(reach: Reach, messages: Messages['approval']): string | null {
   switch (reach) {
     case 'live':

@@ -11,7 +11,7 @@ export interface Whereabouts {
 
 const Context = createContext<Whereabouts>({ elsewhere: new Set(), note: () => undefined });
 
-/** Keeps what the server says of decisions. One that counts, and that the person did not make here, was made elsewhere. */
+/** Records the decisions that the server announces. A valid decision that the user did not make on this page was made elsewhere. */
 export function useWhereabouts(): Whereabouts & { hear: (data: TransientData) => void } {
   const [elsewhere, setElsewhere] = useState<ReadonlySet<string>>(new Set());
   const here = useRef(new Map<string, boolean>());

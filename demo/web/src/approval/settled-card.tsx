@@ -10,7 +10,7 @@ import { LOOKS } from './look.ts';
 import type { Question } from './question.ts';
 import { Sentence } from './sentence.tsx';
 
-/** A card that nothing more comes of: one line that unfolds. What the person should act on is unfolded from the start. */
+/** A card in a final state: one line that unfolds. Outcomes that need the user's attention are unfolded from the start. */
 export function SettledCard({
   part,
   state,

@@ -35,12 +35,12 @@ import { useTitle } from './use-title.ts';
 import { useWaiting, useWhenSaid } from './use-waiting.ts';
 
 const ReplayBar = lazy(() => import('../replay/replay-bar.tsx'));
-/** Without a network there is no voice; the conversation goes on. */
+/** When voice cannot be loaded, the page works without it. */
 const VoiceDock = lazy<typeof import('../voice/voice-dock.tsx').default>(() =>
   import('../voice/voice-dock.tsx').catch(() => ({ default: () => null as never })),
 );
 
-/** One conversation, from its header to the place where one writes. */
+/** One conversation, from its header to the message box. */
 export function Chat({
   current,
   sessions,
@@ -59,10 +59,10 @@ export function Chat({
   whileBusy: WhileBusy;
   /** The tools that run in this page. */
   executors: Executors;
-  /** Whether something stands over all of it. */
+  /** Whether a panel or dialog covers the conversation. */
   isCovered: boolean;
   onMode: (mode: Mode) => void;
-  /** Somebody speaks, or nobody does. */
+  /** Called when the user or the agent starts or stops speaking. */
   onSpeech: (isSpeech: boolean) => void;
   onSessions: () => void;
   /** What else stands in the header. */
@@ -82,7 +82,7 @@ export function Chat({
     (data: TransientData) => {
       note(data);
       wait(data);
-      // Nobody presses the buttons of a replay: who decided on the recorded page is not known.
+      // A replay has no clicks, so the page does not know who decided on the recorded page.
       if (!replay) place(data);
     },
     [note, wait, place, replay],
@@ -102,7 +102,7 @@ export function Chat({
   const { messages, status, connection, approvals, session, error, clearError, active } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
   useWhenSaid(messages, isBusy, waiting.clear);
-  // A recording tells everything itself, when it is its time.
+  // A replay counts as connected: the recording itself contains every decision and outcome.
   const reach = replay ? 'live' : reachOf(duologue.mode, connection.status, error);
   const isCutOff = useIsCutOff(duologue.mode === 'sse' && isBusy && !replay);
   const shownConnection =
@@ -125,7 +125,7 @@ export function Chat({
     [restore],
   );
   const { markFailed } = actions;
-  // An error without a code is one that the server told inside the answer.
+  // An error without a code was sent by the server inside the answer.
   const hasModelFailed = error !== undefined && !('code' in error) && !(error instanceof TypeError);
   useEffect(() => {
     if (hasModelFailed && !replay) markFailed();
@@ -149,7 +149,7 @@ export function Chat({
   }, [keep, messages.length, queue.length, replay]);
 
   const loadError = session.status === 'failed' ? session.error : null;
-  /** What failed keeps nothing waiting any more: the failed message says by itself that it has no answer. */
+  /** Removes the error, so that queued messages are sent; the failed message itself shows that it has no answer. */
   const goOn = () => {
     clearError();
     if (lost.error) lost.forget();

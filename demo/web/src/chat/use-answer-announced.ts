@@ -2,7 +2,7 @@ import type { Message } from 'duologue/protocol';
 import { useEffect, useRef } from 'react';
 import { useAnnounce } from '../ui/announcer.tsx';
 
-/** Reads an answer to screen readers once, when it is whole: word by word nobody could follow it. */
+/** Reads an answer to screen readers once, when it is whole: reading every delta would be unintelligible. */
 export function useAnswerAnnounced(isBusy: boolean, last: Message | undefined): void {
   const announce = useAnnounce();
   const wasBusy = useRef(false);

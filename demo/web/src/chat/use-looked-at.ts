@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react';
 
-/** Whoever only looks has seen the page by then. */
+/** After this time a user without any input counts as having seen the page. */
 const LOOK_MS = 3000;
 const SIGNS = ['pointermove', 'pointerdown', 'keydown'] as const;
 
-/** True once the person does something, or has looked for a while: what the first picture can do without is fetched then. */
+/** True once the person does something, or has looked for a while: code that the first paint does not need is loaded then. */
 export function useLookedAt(): boolean {
   const [isLookedAt, setLookedAt] = useState(false);
   useEffect(() => {

@@ -7,7 +7,7 @@ export interface Notice {
   error: Error;
 }
 
-/** Those are shown where they belong: at the connection, or as the end of an answer. */
+/** Errors that are shown elsewhere: at the connection, or at the end of an answer. */
 const ELSEWHERE = [
   'taken_over',
   'idle',
@@ -24,7 +24,7 @@ export function useNotices(): {
   list: readonly Notice[];
   hear: (data: TransientData) => void;
   dismiss: (id: string) => void;
-  /** The conversation shows this error itself: nobody needs to read it twice. */
+  /** Removes an error that the conversation shows itself, so that it is not shown twice. */
   settle: (error: Error) => void;
 } {
   const [list, setList] = useState<readonly Notice[]>([]);

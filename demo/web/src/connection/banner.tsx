@@ -17,7 +17,7 @@ export function ConnectionBanner({
   connection: ConnectionState;
   /** Whether an answer was in progress: while the server is away, the page cannot know whether the rest will come. */
   isAnswering: boolean;
-  /** Null where it is tried again without anyone's help. */
+  /** Null where the page retries by itself. */
   onReconnect: (() => void) | null;
   /** Takes the conversation from the page that uses it; null where this one does. */
   onTake: (() => void) | null;

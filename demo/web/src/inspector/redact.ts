@@ -2,11 +2,11 @@ import { BlockDecoder } from 'duologue/protocol';
 import type { Recording } from '../wire/recording.ts';
 import type { WireEvent } from '../wire/wire-event.ts';
 
-/** A picture of one grey point, in place of one that nobody should see. */
+/** A picture of one grey point, in place of a private picture. */
 const GREY =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==';
 
-/** What says how things hang together, and nothing of what was said. */
+/** Fields that hold structure only, no content of the conversation. */
 const KEPT = new Set([
   ...[
     'type',
@@ -37,14 +37,14 @@ const KEPT = new Set([
 ]);
 /** Names of errors and causes, unless other texts have these names. */
 const CODES = new Set(['code', 'reason']);
-/** Where everything is what someone said or did, whatever its name. */
+/** Fields whose whole value is private, whatever its keys are. */
 const PRIVATE = new Set(['input', 'output', 'args', 'result', 'response', 'rawInput']);
 /** The ends of calls that have words of their own (T4, T5): a card is told by them. */
 const ENDS =
   /^(User denied the tool call|Approval request timed out|Superseded by a newer message|Interrupted by the user|Cancelled by the agent|.*The outcome is unknown\.?)/;
 
 /**
- * The recording without what was said in it: letters, digits and numbers of texts and arguments are replaced one by one, so
+ * The recording without the content of the conversation: letters, digits and numbers of texts and arguments are replaced one by one, so
  * that lengths, order and shape stay, and it still checks itself when it is seen again.
  */
 export function redacted(recording: Recording): Recording {
@@ -97,7 +97,7 @@ function redactedJson(text: string): string {
   }
 }
 
-/** `isPrivate`: whether all of it is what someone said or did. */
+/** `isPrivate`: whether the whole value is private content. */
 function redactedValue(value: unknown, isPrivate: boolean, name = ''): unknown {
   if (typeof value === 'string') return redactedText(value, isPrivate, name);
   if (typeof value === 'number') return isPrivate ? Number(masked(String(value))) || 0 : value;

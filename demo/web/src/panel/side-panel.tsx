@@ -9,7 +9,7 @@ const CONTENTS: Readonly<Record<PanelName, ComponentType<PanelProps>>> = {
   audit: lazy(() => loadPanel('audit').catch(() => ({ default: Missing }))),
 };
 
-/** The id of the panel, for whoever gives it the focus. */
+/** The id of the panel, for code that moves the focus to it. */
 export const PANEL = 'panel';
 
 /** Stands where a panel could not be loaded. */

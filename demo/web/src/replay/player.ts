@@ -5,10 +5,10 @@ import type { WireEvent } from '../wire/wire-event.ts';
 import { RecordedServer } from './recorded-server.ts';
 import { type Action, actionsOf, isStream, isWatch, type Output, outputsIn } from './script.ts';
 
-/** How a replay goes: as fast as it went, or as fast as it can. */
+/** The speed of a replay: as recorded, or as fast as possible. */
 export type Pace = 'real' | 'fast';
 
-/** How a replay is doing. */
+/** The state of a replay. */
 export interface ReplayState {
   status: 'playing' | 'paused' | 'ended';
   /** Whether an event is being played: one that has begun is played to its end, also when it is paused. */
@@ -26,7 +26,7 @@ const PATIENCE_MS = 2_000;
 const REST_MS = 30;
 
 /**
- * Sees a recording again. What the person did is done in the chat, what the server said is heard by its transports, and
+ * Replays a recording. The player repeats the user's actions in the chat, its transports receive the recorded server data, and
  * the whole client between them is the real one.
  */
 export class ReplayPlayer {
@@ -232,7 +232,7 @@ export class ReplayPlayer {
     return 'output' in output ? Promise.resolve(output.output) : Promise.reject(new Error(output.errorText));
   }
 
-  /** Waits until something is so, but not for ever; says whether it is. */
+  /** Waits until a condition holds or a timeout ends; returns whether it holds. */
   private async until(isSo: () => boolean, patienceMs = PATIENCE_MS): Promise<boolean> {
     const end = performance.now() + patienceMs;
     while (!isSo() && !this.isStopped) {

@@ -9,8 +9,8 @@ interface Exchange {
 }
 
 /**
- * Stands where the server was: requests and sockets of the page are matched, in order, with those of a recording, and
- * hear what those heard, when the player says so.
+ * Replaces the server: it matches requests and sockets of the page, in order, with those of a recording, and
+ * delivers the recorded data when the player says so.
  */
 export class RecordedServer {
   private readonly requests: (Extract<WireEvent, { type: 'request' }> & { isTaken?: true })[];
@@ -85,7 +85,7 @@ export class RecordedServer {
   /** The class of sockets of the page. */
   readonly WebSocket = this.socketClass();
 
-  /** Lets the page hear what came. */
+  /** Delivers recorded data to the page. */
   deliver(event: WireEvent): void {
     const { channel } = event;
     if (event.type === 'response') return this.respond(channel, event.status, event.contentType);
@@ -155,7 +155,7 @@ export class RecordedServer {
     return new Response('data: [DONE]\n\n', { headers: { 'content-type': 'text/event-stream' } });
   }
 
-  /** A card and the end behind it come in one piece, as a server sends them: nobody can answer in between. */
+  /** A card and the end behind it come in one piece, as a server sends them, so that no answer can come in between. */
   private pass(text: string): void {
     this.kept += text;
     if (this.kept.includes('"tool-approval-request"') && !this.kept.includes('[DONE]')) return;
@@ -222,7 +222,7 @@ export class RecordedServer {
   }
 }
 
-/** A socket that hears what a recorded one heard. */
+/** A socket that receives the data of a recorded one. */
 class ReplaySocket implements WebSocketLike {
   binaryType = 'blob';
   readonly bufferedAmount = 0;
@@ -275,7 +275,7 @@ function blockOf(type: string, data: object): string {
   return `data: ${JSON.stringify({ type, data, transient: true })}\n\n`;
 }
 
-/** What nobody asked for when it was recorded. */
+/** The response to a request that is not in the recording. */
 function unrecorded(method: string): Response {
   return method === 'GET' ? new Response(null, { status: 204 }) : Response.json({});
 }

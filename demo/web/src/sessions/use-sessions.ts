@@ -4,9 +4,9 @@ import { useCallback, useEffect, useMemo, useState } from 'react';
 import { http } from './http.ts';
 import { type Begun, useOtherTabs } from './other-tabs.ts';
 
-/** So often the list is read anew while the page is seen: other devices change it, too, and tell nobody. */
+/** How often a visible page reloads the list: other devices change it without notifying this page. */
 const LOOK_MS = 10_000;
-/** What the server takes of a title. */
+/** The longest title that the server accepts. */
 const TITLE_LENGTH = 200;
 
 type Change = { kind: 'rename'; id: string; title: string } | { kind: 'remove'; id: string };
@@ -14,13 +14,13 @@ type Change = { kind: 'rename'; id: string; title: string } | { kind: 'remove'; 
 /** The list of conversations, and what can be done with it. */
 export interface Sessions {
   list: readonly SessionEntry[];
-  /** Those of the list that the server has not told of yet. */
+  /** Conversations of the list that the server does not know yet. */
   begun: readonly Begun[];
-  /** Whether the server has told its list. */
+  /** Whether the list was loaded from the server. */
   isLoaded: boolean;
   /** Whether the server wants a key first. */
   isLocked: boolean;
-  /** What the server did not do, though the person wanted it. */
+  /** The last change that the server rejected. */
   failure: Change['kind'] | null;
   forgetFailure: () => void;
   /** Asks the server for the list, and lets other tabs do the same: something has changed here. */

@@ -51,7 +51,7 @@ export function IconButton({
   );
 }
 
-/** Whether something that closes gives the focus back: whoever opened it knows the name, and it would stand in the way. */
+/** Whether the focus returns from a closed menu or dialog: the user knows the button then, and a tooltip would be in the way. */
 function isGivenBack({ currentTarget, relatedTarget }: FocusEvent): boolean {
   if (!(relatedTarget instanceof Element)) return true;
   const left = relatedTarget.closest('[role=menu], [role=dialog], [role=alertdialog]');

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react';
 
-/** The time, told again every so often while someone wants to know. */
+/** The current time, updated at an interval while it is needed. */
 export function useNow(isWanted: boolean, everyMs = 250): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    // Also when it is wanted no longer: the last word must not be one from before the end.
+    // Updated once more at the end, so that the last value is not older than the end.
     setNow(Date.now());
     if (!isWanted) return;
     const timer = setInterval(() => setNow(Date.now()), everyMs);

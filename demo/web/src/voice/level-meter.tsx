@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 
 const BARS = [0.55, 0.85, 1, 0.85, 0.55];
 
-/** How loud whoever speaks is. It is drawn beside React, since it changes with every picture. */
+/** The level of the current speaker. It is drawn outside of React, because it changes with every frame. */
 export function LevelMeter({ level, look }: { level: () => number; look: string }) {
   const bars = useRef<HTMLSpanElement>(null);
   useEffect(() => {

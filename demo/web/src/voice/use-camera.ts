@@ -33,7 +33,7 @@ export function useCamera(
         onPicture: (jpeg) => void showPicture(latest.current.live.connection, jpeg),
         onLost: (error) => {
           hide();
-          // Whoever ends sharing in the browser knows that.
+          // No message when the user ends sharing in the browser's own controls.
           if (source === 'camera') onError(error);
         },
       });
@@ -48,7 +48,7 @@ export function useCamera(
           if (camera.current !== next) return;
           camera.current = null;
           const error = AudioError.from(cause);
-          // Whoever closes the browser's choice of screens wants none.
+          // No error when the user closes the browser's screen picker.
           if (source === 'camera' || error.code !== 'refused') onError(error);
         },
       );

@@ -1,7 +1,7 @@
 import type { UseDuologueHelpers } from 'duologue/react';
 import { useEffect, useState } from 'react';
 
-/** What became of what the person said: words so far, still to be understood, or no words at all. */
+/** The state of the user's speech: interim words, transcription pending, or no words recognised. */
 export interface HeardSoFar {
   text: string;
   isBeingUnderstood: boolean;
@@ -9,11 +9,11 @@ export interface HeardSoFar {
 }
 
 const NONE: HeardSoFar = { text: '', isBeingUnderstood: false, isNothing: false };
-/** How long a hint stands there, and how long one waits for words. */
+/** How long a hint is shown, and how long the page waits for a transcript. */
 const HINT_MS = 5000;
 const PATIENCE_MS = 20_000;
 
-/** Follows what the person says until it stands in the conversation. `isSpeaking`: they are at it. */
+/** Follows the user's speech until its transcript is in the conversation. `isSpeaking`: the user is speaking. */
 export function useHeard(live: UseDuologueHelpers['live'], isSpeaking: boolean): HeardSoFar {
   const [heard, setHeard] = useState(NONE);
   const [wasSpeaking, setWasSpeaking] = useState(false);
@@ -26,7 +26,7 @@ export function useHeard(live: UseDuologueHelpers['live'], isSpeaking: boolean):
       live.connection.listen((event) => {
         if (event.type !== 'chunk') return;
         const { chunk } = event;
-        // Whoever is answered was understood, or told why not.
+        // An answer means that the speech was transcribed, or that an error was shown.
         if (chunk.type === 'start' || chunk.type === 'data-error') setHeard(NONE);
         if (chunk.type !== 'data-transcript') return;
         const { text, finished } = chunk.data;

@@ -166,7 +166,7 @@ function statusOf(
 ): string {
   if (voice.status === 'paused') return words[voice.why];
   if (voice.status !== 'off' && voice.status !== 'starting' && !isConnected) return words.waiting;
-  // The line above says why nobody listens.
+  // The line above says why the microphone is off.
   if (voice.status === 'off' && voice.error?.code === 'deaf') return '';
   if (voice.status === 'hearing') return words.hearing;
   if (voice.speaker === 'agent') return words.agent;

@@ -17,7 +17,7 @@ import { KEY_NAME, useHoldKey } from './use-hold-key.ts';
 import { usePreparation } from './use-preparation.ts';
 import { VoiceBar } from './voice-bar.tsx';
 
-/** Talking: the microphone beside the place where one writes, and what belongs to it above. */
+/** Voice: the microphone beside the message box, and the voice bar above. */
 export default function VoiceDock({
   duologue,
   slot,
@@ -28,7 +28,7 @@ export default function VoiceDock({
   /** Where the button stands. */
   slot: HTMLElement | null;
   onMode: (mode: Mode) => void;
-  /** Somebody speaks, or nobody: whatever else makes noise may want to know. */
+  /** Called when the user or the agent starts or stops speaking, so that music can be lowered. */
   onSpeech: (isSpeech: boolean) => void;
 }) {
   const words = usePanelTexts().voice;
@@ -69,7 +69,7 @@ export default function VoiceDock({
     setError(null);
     if (!isLive) onMode('bidi');
     if (isReady) return true;
-    // Nobody wants to be heard all of a sudden because something was fetched a minute later.
+    // The microphone does not start by itself when a download ends a minute later.
     return (await fetchVoice()) === 'there';
   }, [isLive, isReady, onMode, fetchVoice]);
   const { press, release } = voice;

@@ -7,7 +7,7 @@ const MAX_CHARACTERS = 16_000_000;
 /** An event without what the recorder adds to it. */
 export type WireFact = WireEvent extends infer E ? (E extends WireEvent ? Omit<E, 'at'> : never) : never;
 
-/** Keeps what happened on the wire, within bounds, for whoever wants to look at it. */
+/** Records the wire events of a conversation up to a limit, for the inspector. */
 export class WireRecorder {
   private readonly now: () => number;
   private readonly watchers = new Set<() => void>();
@@ -26,7 +26,7 @@ export class WireRecorder {
     return this.kept;
   }
 
-  /** How many events were let go before the first that is kept. */
+  /** The number of discarded events before the first recorded one. */
   get dropped(): number {
     return this.removed;
   }

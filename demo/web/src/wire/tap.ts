@@ -2,7 +2,7 @@ import type { WireRecorder } from './recorder.ts';
 
 type SocketClass = new (url: string, protocols: string[]) => WebSocket;
 
-/** A `fetch` that tells the recorder what goes and comes, and changes nothing. Headers are not told: keys may be in them. */
+/** A `fetch` that records requests and responses unchanged. It does not record headers, because they may contain keys. */
 export function tapFetch(recorder: WireRecorder, send: typeof fetch): typeof fetch {
   return async (input, init) => {
     const channel = recorder.newChannel();
@@ -65,7 +65,7 @@ function tapBody(
   );
 }
 
-/** A `WebSocket` that tells the recorder what goes and comes, and changes nothing. */
+/** A `WebSocket` that records sent and received frames unchanged. */
 export function tapSocket(recorder: WireRecorder, Socket: SocketClass): SocketClass {
   return class extends Socket {
     private readonly channel = recorder.newChannel();

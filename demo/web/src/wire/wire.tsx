@@ -21,14 +21,14 @@ interface Wire {
   /** The recording that is being seen again, instead of the live conversation. */
   replay: ReplayPlayer | null;
   showReplay: (player: ReplayPlayer | null) => void;
-  /** The conversation on the page, for those who look at it from beside. */
+  /** The conversation on the page, for the panels beside it. */
   chat: { readonly current: UseDuologueHelpers | null };
   hold: (chat: UseDuologueHelpers | null) => void;
 }
 
 const Context = createContext<Wire | null>(null);
 
-/** Stands above the conversation: whatever it sends and hears is recorded, and can be seen again. */
+/** Wraps the conversation: records everything that it sends and receives, and can replay it. */
 export function WireProvider({ children }: { children: ReactNode }) {
   const [tapped] = useState(() => {
     const recorder = new WireRecorder();
@@ -75,7 +75,7 @@ export function useWireOptions(options: UseDuologueOptions): UseDuologueOptions 
   return { ...options, ...replay.options(Object.keys(options.tools ?? {})), mode };
 }
 
-/** Lets those beside the conversation see it, and a replay act in it. */
+/** Gives the panels access to the conversation, and lets a replay act in it. */
 export function useWireChat(chat: UseDuologueHelpers): void {
   const { hold, replay } = useWire();
   useEffect(() => {
