@@ -69,7 +69,10 @@ describe('after an error', () => {
       await expect.poll(saidTexts).toEqual(['one', ...rest]);
       await expect.poll(() => person.answers.getByText('Yes.').count()).toBe(rest.length);
       expect(await page.getByTestId('error-card').count()).toBe(0);
-      await page.getByText(/^Not answered/).waitFor();
+      await page
+        .getByText(/No answer[.:]/)
+        .first()
+        .waitFor();
       await page.reload();
       await expect.poll(() => person.answers.getByText('Yes.').count()).toBe(rest.length);
       if (error === 'model') {
@@ -87,8 +90,8 @@ describe('after an error', () => {
   );
 
   it.each([
-    ['length', 'sse', 'Cut off: this answer reached the longest length'],
-    ['provider', 'bidi', 'Cut off: the model failed in the middle'],
+    ['length', 'sse', 'Cut off: the answer reached the model’s length limit'],
+    ['provider', 'bidi', 'Cut off: the model failed during this answer'],
   ] as const)(
     'an answer that was cut (%s) says so, also after a reload, and is continued over %s',
     async (why, mode, words) => {

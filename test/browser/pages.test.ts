@@ -36,7 +36,7 @@ describe('the conversation of the README, in Japanese', () => {
   it.each(['sse', 'bidi'] as const)('is held on a phone, over %s', async (mode) => {
     const person = new Person(await here.open({ mode, locale: 'ja-JP', ...osaka, ...phone }));
     const { page } = person;
-    await page.getByText('何をしましょうか').waitFor();
+    await page.getByText('何をお手伝いしましょうか').waitFor();
     await expect.poll(() => page.evaluate(() => document.documentElement.lang)).toBe('ja');
     await person.say('Aliceに30ドル、Bobに40ドル送金してください');
     await person.card('requested').first().waitFor();

@@ -256,7 +256,7 @@ describe('with another model', () => {
     });
     await person.microphone.focus();
     await person.page.keyboard.press('Enter');
-    await person.error(/cannot hear/).waitFor();
+    await person.error(/can’t hear/).waitFor();
     expect(await person.page.evaluate(() => window.room.asked)).toEqual([]);
   });
 
