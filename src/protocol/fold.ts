@@ -75,14 +75,17 @@ export class MessageFold {
       case 'tool-input-available':
         this.#call(chunk, 'input-available').input = chunk.input;
         return;
-      case 'tool-approval-request':
+      case 'tool-approval-request': {
+        // The type of this chunk in `ai` 6 has no `reason`.
+        const { reason }: { type: string; reason?: string } = chunk;
         return this.#settle(chunk.toolCallId, 'approval-requested', {
           approval: {
             id: chunk.approvalId,
             ...(chunk.approvalDescriptor == null ? {} : { descriptor: chunk.approvalDescriptor }),
-            ...(chunk.reason === undefined ? {} : { requestReason: chunk.reason }),
+            ...(reason === undefined ? {} : { requestReason: reason }),
           },
         });
+      }
       case 'tool-output-available':
         return this.#settle(chunk.toolCallId, 'output-available', {
           output: chunk.output,
