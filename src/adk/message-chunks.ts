@@ -184,8 +184,7 @@ export class MessageChunks {
       }
       this.other(writer, part, out);
     }
-    // Live audio and thoughts arrive as content between the pieces of one transcript. They must not end the text block of the transcript; other parts
-    // do.
+    // Live audio and thoughts arrive between the pieces of one transcript, and must not end its text block; other parts do.
     if (parts.some((part) => !part.inlineData && !part.thought)) {
       closeBlocks(writer, out);
       writer.text.streamed = '';
@@ -324,10 +323,7 @@ export class MessageChunks {
     if (usage) this.usage = addUsage(this.usage, usageOf(usage));
   }
 
-  /**
-   * Reports a failure of the model. ADK also uses the name of a finish reason as an error code, to say why the model stopped; if there is content,
-   * that is no error.
-   */
+  /** Reports a failure of the model. ADK also gives the name of a finish reason as an error code; with content, that is no error. */
   private fail(event: Event, out: MessageOutput[]): void {
     if (!event.errorCode) return;
     // For a blocked prompt the event has an error code but no finish reason.

@@ -181,6 +181,7 @@ export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: 
     type = key;
     item = obj(part[key]);
   }
+  // Each comment in this `switch` names an entry of the tables in `api.ts`; its `case` labels are the names of the APIs, and a test compares them.
   switch (type) {
     // kind.text
     case 'text':

@@ -34,7 +34,7 @@ export interface LinkTarget {
 
 /**
  * What a link reports to its connection. A link reports nothing after `onClose`, and nothing after its own `close()`. It must not
- * report anything while its kind is still in `open()`.
+ * call any of these before `LinkKind.open()` has returned it.
  */
 export interface LinkEvents {
   /** The chunks of one frame, or of one piece of a stream, in order. An empty list is a sign of life. */

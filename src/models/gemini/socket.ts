@@ -9,7 +9,7 @@ export interface SocketSetup {
   config: LiveConnectConfig;
   /** Whether the setup announces a history. The client of Google has no option for it. */
   announcesHistory: boolean;
-  /** Whether the model family may continue after a turn. */
+  /** Whether models of this family may continue after `turnComplete`, and report when they are idle. */
   reportsIdle: boolean;
 }
 

@@ -113,7 +113,8 @@ export class LiveSession {
     const { turn, pending } = this;
     const { output, resumption, goAwayMs } = message;
     this.silence.restart(now);
-    // Transcripts may arrive after the end of their turn. Calls and parts belong to the answer to later input, so end the earlier turn.
+    // A turn ends late, because its transcripts may follow its end. Calls or parts that arrive while input is unanswered belong to the next
+    // turn, so end the earlier one first.
     if ((message.calls || output?.parts?.length) && pending.isOpen) this.deliver(turn.complete());
     pending.observe(message, turn.isClosing);
     // The model answers speech during an open call in a separate turn.

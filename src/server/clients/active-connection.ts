@@ -36,7 +36,7 @@ export class ActiveConnection {
     return this.listeners.has(listener);
   }
 
-  /** Adds a listener. It becomes active when none is, or when it cannot watch. */
+  /** Adds a listener. It becomes active when no other is, or when it cannot stay connected beside an active one (`watches`). */
   join(listener: Listener): void {
     this.listeners.add(listener);
     if (this.current === null || listener.watches === 'never') this.claim(listener);

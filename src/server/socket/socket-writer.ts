@@ -30,7 +30,7 @@ export interface SocketWriterContext {
  * dropped.
  */
 export class SocketWriter {
-  /** Whether the client gets ids, several blocks a frame, and sound in binary frames. */
+  /** Whether the client offered a subprotocol of Duologue: it gets an id with each chunk, several blocks a frame, and sound in binary frames. */
   readonly isRich: boolean;
   /** Whether the client gets what other pages do. */
   private readonly isWatching: boolean;

@@ -174,7 +174,7 @@ export class Context {
     this.emit({ type: 'reject', request, error });
   }
 
-  /** Acknowledges a request that is stored; nothing for a request without a name. */
+  /** Acknowledges a stored request; does nothing when the client gave no `requestId`. */
   acknowledge(request: RequestRef, accepted: AcceptedRequest | undefined): void {
     if (accepted) this.emit({ type: 'acknowledge', request, accepted });
   }

@@ -11,7 +11,7 @@ type Media = { is: 'media'; blob: Blob } | { is: 'activity'; activity: 'start' |
 
 /** How many pieces of sound or pictures may wait for a run to open: two seconds of sound. */
 const MAX_HELD = 100;
-/** After a run that could not be opened for sound, how long sound opens no other run. */
+/** When a run that was opened for the microphone fails, or ends within this time, incoming sound opens no other run for the same time. */
 const REOPEN_MS = 10_000;
 /** How long the model may take to answer speech. It may decide to stay silent, and does not report that. */
 const ANSWER_MS = 8000;
