@@ -39,7 +39,7 @@ describe('what talking is done with, and what else is shown and heard', () => {
     // The model needs more sound to recognise speech than the page.
     await staged.demo.fake.until(() => staged.demo.fake.session.isHearing);
     await person.page.evaluate(() => window.room.unplug());
-    await person.error(/unplugged/).waitFor();
+    await person.error(/disconnected/).waitFor();
     await person.status('off').waitFor();
     await spoken;
     await person.own.getByText('Heard so far.').waitFor();
@@ -85,7 +85,7 @@ describe('what talking is done with, and what else is shown and heard', () => {
       window.room.refusal = 'NotAllowedError';
     });
     await person.choose('Speakers');
-    await person.error(/allow it/).waitFor();
+    await person.error(/Allow it/).waitFor();
     await person.hears();
     expect(await given()).toEqual(['Headphones', '']);
   });

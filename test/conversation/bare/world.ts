@@ -227,6 +227,8 @@ export class World {
   endTool(how: Outcome['kind']): void {
     const callId = this.tools.shift();
     if (callId === undefined) return;
+    // A tool that asks while it runs runs once more when the user has approved the call.
+    if (how === 'asks') this.started.delete(callId);
     this.push({ type: 'tool-ended', callId, outcome: outcomeOf(how) });
   }
 
