@@ -44,7 +44,7 @@ describe('what talking is done with, and what else is shown and heard', () => {
     await spoken;
     await person.own.getByText('Heard so far.').waitFor();
     for (const [refusal, words] of [
-      ['NotAllowedError', /allow it/],
+      ['NotAllowedError', /Allow it/],
       ['NotFoundError', /not found/],
       ['NotReadableError', /Another program/],
     ] as const) {
