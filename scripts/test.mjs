@@ -74,9 +74,13 @@ async function tests(args, { env, node = process.execPath }) {
   }
 }
 
-/** The tests that depend on the version of the AI SDK, and those of the first steps on an older Node. */
+/**
+ * The tests that depend on the version of the AI SDK, and those of the first steps on an older Node. `npm run test:long` runs all tests of the library
+ * there, among them every place where a connection may drop.
+ */
 const COMPATIBILITY = [
-  ...['client', 'contract', 'protocol', 'react', 'demo/fixtures', 'repository/start'],
+  ...['client', 'react', 'demo/fixtures', 'repository/start', 'protocol/chunks', 'protocol/fold'],
+  ...['contract', 'killed', 'progress', 'races'].map((name) => `contract/${name}`),
   ...['server/chat', 'server/resume', 'server/dialect'],
 ].map((path) => `test/${path}`);
 

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@google/adk';
-import type { Browser, Page } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { type Served, serve } from '../../../src/server/adapters/node.ts';
 import { createDuologue } from '../../../src/server/index.ts';
 import { fourTools } from '../../support/demo-tools.ts';
 import { call, streamed } from '../../support/scripted-model.ts';
 import type { Setup } from '../plain/page.ts';
 import { root } from './built.ts';
-import { launch, PATIENCE_MS } from './launch.ts';
+import { PATIENCE_MS } from './launch.ts';
 
 const HTML = '<!doctype html><title>Plain</title><body><script type="module" src="/page.js"></script></body>';
 
@@ -80,7 +80,7 @@ export function pageStage(
         response.end(isScript ? script : HTML);
       },
     });
-    browser = await launch();
+    browser = await chromium.connect(inject('browser'));
   });
   afterAll(async () => {
     await browser?.close();

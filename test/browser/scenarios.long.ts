@@ -1,0 +1,4 @@
+import { describe } from 'vitest';
+import { holdsCaptured } from './support/captured.ts';
+
+describe('through clicks, the page shows', () => holdsCaptured('others'));
