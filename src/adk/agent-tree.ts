@@ -45,12 +45,10 @@ export function agentToolNames(root: AgentRoot): Set<string> {
   return new Set(agentsUsedAsTools(root).map(({ agent }) => agent.name));
 }
 
-/** The tools of a tree of agents, as far as they are known when the server starts. */
+/** The tools of a tree of agents that are known when the server starts. */
 export interface KnownTools {
   names: ReadonlySet<string>;
-  /**
-   * The names of agents that may have further tools, which are known only when they run: LLM agents with toolsets, and agents that are no LLM agents.
-   */
+  /** The names of agents whose tools are known only when they run: LLM agents with toolsets, and agents that are not LLM agents. */
   open: ReadonlySet<string>;
 }
 
@@ -148,7 +146,7 @@ function foreign(what: string): Error {
 /** How ADK runs an agent: one live run for the whole conversation (`runLive`), or one run for each answer (`runAsync`). */
 export type Driver = 'live' | 'turn';
 
-/** What the choice of a driver depends on besides the agent. */
+/** The facts besides the agent that decide which driver is chosen. */
 export interface DriverFacts {
   plugins: readonly BasePlugin[];
   /** The option `driver`. */
@@ -201,7 +199,10 @@ export function chooseDriver(
   return { driver: 'turn', warning: hears ? warning : null };
 }
 
-/** Chooses the driver of a workflow. ADK cannot run a workflow live, so it is driven turn by turn, and refused where that is impossible. */
+/**
+ * Chooses the driver of a workflow. ADK cannot run a workflow live, so it is driven turn by turn. Throws when the options or a model allow live runs
+ * only.
+ */
 function driverOfWorkflow(name: string, asked: Driver | undefined, isLiveOnly: boolean): DriverChoice {
   const why =
     asked === 'live'
@@ -261,8 +262,8 @@ function converses(agent: BaseAgent): boolean {
 }
 
 /**
- * The workflow that an agent is a step of, or null. When a call is answered, ADK can resume an agent but not a workflow, so inside a workflow no call
- * can wait for a user or a browser.
+ * The workflow agent (such as a `SequentialAgent`) that an agent is a step of, or null. When a call is answered, ADK can resume an LLM agent but not
+ * a workflow agent, so inside one no call can wait for a user or a browser. Agents that are nodes of a `Workflow` can wait: see `workflow-runs.ts`.
  */
 export function workflowAround(agent: BaseAgent): BaseAgent | null {
   for (let outer = agent.parentAgent; outer; outer = outer.parentAgent) {
@@ -271,13 +272,16 @@ export function workflowAround(agent: BaseAgent): BaseAgent | null {
   return null;
 }
 
-/** Why a call inside a workflow is refused. */
+/** The error text for a call that would have to wait inside a workflow agent. */
 export function cannotWait(tool: string, asks: boolean, workflow: BaseAgent): string {
   const whom = asks ? 'an approval' : 'an answer from outside';
   return `${tool} waits for ${whom}, but no call can wait inside the workflow "${workflow.name}": the workflow could not continue where it stopped.`;
 }
 
-/** A warning for each tool of a tree that is inside a workflow and may wait, so that the operator knows before a call is refused. */
+/**
+ * A warning for each tool whose calls may wait although its agent is a step of a workflow agent. The server logs them at its start, before a call is
+ * refused.
+ */
 export function waitsInWorkflows(root: AgentRoot, override: ApprovalOverride): string[] {
   return [...agentsIn(root)].flatMap((agent) => {
     const workflow = workflowAround(agent);
@@ -291,7 +295,7 @@ export function waitsInWorkflows(root: AgentRoot, override: ApprovalOverride): s
   });
 }
 
-/** Warnings about tools that may wait inside agents that are used as tools: their calls fail. */
+/** A warning for each tool whose calls may wait although its agent is used as a tool: such calls fail. */
 export function waitsInAgentTools(root: AgentRoot, override: ApprovalOverride): string[] {
   const inside = (agent: BaseAgent, path: string): string[] => [
     ...(isLlmAgent(agent) ? agent.tools.filter(isBaseTool) : [])

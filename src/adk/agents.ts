@@ -37,7 +37,7 @@ export function* agentsIn(root: AgentRoot): Generator<BaseAgent> {
   }
 }
 
-/** The agent of that name in a tree. */
+/** Finds an agent of a tree by its name. */
 export function findAgent(root: AgentRoot, name: string): BaseAgent | undefined {
   for (const agent of agentsIn(root)) if (agent.name === name) return agent;
   return undefined;
@@ -52,7 +52,7 @@ function isAgentNode(node: BaseNode): node is BaseAgent & BaseNode {
   return isBaseAgent(node);
 }
 
-/** The node that a parallel node runs for each item. */
+/** The node that a `ParallelWorker` runs for each item of its input. */
 function innerOf(worker: ParallelWorker): BaseNode {
   return (worker as unknown as { inner: BaseNode }).inner;
 }

@@ -33,7 +33,7 @@ function hasResponse(tool: BaseTool, context: Context, response: unknown): boole
   return end === 'returned' || (end === 'threw' && response != null);
 }
 
-/** Keeps ADK from calling the after-tool callbacks of an agent for calls whose tool has not run. Doing it twice changes nothing. */
+/** Keeps ADK from calling the after-tool callbacks of an agent for calls whose tool has not run. A second call changes nothing. */
 export function guardAgentCallbacks(agent: LlmAgent): void {
   const name = 'canonicalAfterToolCallbacks';
   if (Object.hasOwn(agent, name)) return;
@@ -75,7 +75,7 @@ export function hasBeforeToolCallbacks({ agent, pluginManager }: InvocationConte
   );
 }
 
-/** A tool with the call that it has answered. */
+/** A call whose after-tool callbacks are still to be called: its tool, agent, arguments and context. */
 export interface AnsweredCall {
   tool: BaseTool;
   agent: BaseAgent;

@@ -31,7 +31,7 @@ import {
   toJsonResponse,
 } from './tools.ts';
 
-/** What is needed to find the tool of a recorded call. */
+/** Identifies the agent and the session of a stored call, to find the call's tool. */
 export interface DeferredPlace {
   rootAgent: AgentRoot;
   sessionService: BaseSessionService;
@@ -42,7 +42,7 @@ export interface DeferredPlace {
   invocationId: string;
 }
 
-/** What is needed to run a recorded call: any time later, in any process. */
+/** Everything that a stored call needs to run later, possibly in another process. */
 export interface DeferredExecution extends DeferredPlace {
   tool: BaseTool;
   /** Runs the tool within its time limit. */
@@ -68,8 +68,8 @@ export type Outcome =
   | { kind: 'waits' };
 
 /**
- * Runs a recorded call on the server. State changes of the tool are not applied to the session until its response is stored. ADK called the
- * before-tool callbacks when the model made the call; the after-tool callbacks are called here.
+ * Runs a stored call on the server. State changes of the tool are not applied to the session until its response is stored. ADK called the before-tool
+ * callbacks when the model made the call; the after-tool callbacks are called here.
  */
 export async function runDeferred(execution: DeferredExecution): Promise<Outcome> {
   const { tool, tools, callId, args, session, signal } = execution;
@@ -96,7 +96,9 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   }
 }
 
-/** Ends a recorded call whose output came from outside, such as from the browser: checks the output, and calls the after-tool callbacks with it. */
+/**
+ * Completes a stored call whose output came from outside, such as from the browser: checks the output, and calls the after-tool callbacks with it.
+ */
 export async function answerDeferred(execution: DeferredExecution, output: unknown): Promise<Outcome> {
   const { tool, tools, args, session, signal } = execution;
   const agent = agentOf(execution);
@@ -111,7 +113,7 @@ export async function answerDeferred(execution: DeferredExecution, output: unkno
   }
 }
 
-/** The outcome of a call that has an output, which the after-tool callbacks may replace. */
+/** The outcome of a call that has an output. After-tool callbacks may replace the output. */
 async function answered(call: AnsweredCall, output: unknown, session: Session): Promise<Outcome> {
   const { tool, context } = call;
   const response = toJsonResponse(tool.name, await runAfterTool(call, output));
@@ -168,7 +170,7 @@ function execution(tool: BaseTool, context: Context): BaseTool {
   return Object.create(tool, { requireConfirmation: { value: true } }) as BaseTool;
 }
 
-/** The tool of a recorded call; undefined when the agent no longer has one of that name. */
+/** The tool of a stored call; undefined when the agent no longer has a tool of that name. */
 export async function findTool(place: DeferredPlace, name: string): Promise<BaseTool | undefined> {
   const agent = agentOf(place);
   if (!isLlmAgent(agent)) return undefined;
@@ -203,7 +205,7 @@ export function toResponse(output: unknown): Record<string, unknown> {
   return { result: output };
 }
 
-/** The event that answers calls in the history. */
+/** Creates the event that adds the responses of calls to the history. */
 export function responseEvent(
   call: { agent: string; invocationId: string; branch: string | null },
   responses: { id: string; name: string; response: Record<string, unknown> }[],

@@ -48,8 +48,8 @@ export function addFastPath(
 }
 
 /**
- * Removes and returns the fast path of a model call. It is removed so that a model of the application that passes the request on to another model is
- * not bypassed.
+ * Removes and returns the fast path of a model call. It is removed because an application's own model may pass the request to another model, whose
+ * texts must not bypass the first.
  */
 export function takeFastPath(request: LlmRequest): FastPath | undefined {
   return take(request, CALL);
@@ -68,7 +68,7 @@ function take(request: WithFastPath & LlmRequest, which: keyof WithFastPath): Fa
 
 /** Whether a callback, a plugin, a processor or a code executor of the application looks at partial texts. */
 function isWatched({ agent, pluginManager }: InvocationContext): boolean {
-  // An enclosing agent that is no plain LLM agent may hold the texts of this agent back.
+  // An agent around this one that is not a plain LLM agent may withhold its texts.
   if (!isLlmAgent(agent) || !isAllPlain(agent.rootAgent)) return true;
   const { plugins } = pluginManager as unknown as { plugins?: Iterable<unknown> };
   // The gate plugin is always there; any other plugin belongs to the application.
@@ -82,7 +82,7 @@ function isWatched({ agent, pluginManager }: InvocationContext): boolean {
   );
 }
 
-/** Whether a tree has only LLM agents of ADK itself, which transfer to one another and hold nothing back. */
+/** Whether a tree has only LLM agents of ADK's own class, which pass on every text. */
 function isAllPlain(root: BaseAgent): boolean {
   return isLlmAgent(root) && isPlain(root) && root.subAgents.every((agent) => isAllPlain(agent));
 }

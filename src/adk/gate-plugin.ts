@@ -46,13 +46,13 @@ export interface RunKey {
 export interface RunView {
   factsOf(callId: string): ToolFacts;
   /**
-   * Whether a call may wait, and before-tool callbacks may still change its arguments. Such a call is announced only when it waits, with the
-   * arguments that will run.
+   * Whether a call may wait, and before-tool callbacks may still change its arguments. Clients hear of such a call only when it waits, with the
+   * arguments with which its tool will run.
    */
   mayChange(callId: string): boolean;
   /** Resolves when ADK has read the session: later events are not in the history of this run. */
   readonly begun: Promise<void>;
-  /** The questions that workflow nodes ask the user in an event, as calls that wait from then on. */
+  /** The questions that workflow nodes ask the user in an event, as calls that wait for an answer. */
   questionsIn(event: Event): DeferredCall[];
   /** The chunk for the response of a call that ADK's own loop answered. */
   outputChunk(callId: string, response: Record<string, unknown>): Chunk;
@@ -103,7 +103,7 @@ export class ActiveRun implements RunView {
     await Promise.all([...this.storing.values()].map(({ done }) => done));
   }
 
-  /** An event of the run is stored, or could not be. */
+  /** Resolves the promises of `whenStored`: an event of the run is stored, or could not be stored. */
   stored(eventId: string): void {
     this.storing.get(eventId)?.resolve();
     this.storing.delete(eventId);
@@ -183,7 +183,7 @@ const GATE = 'duologue';
 
 const NOTHING: Promise<undefined> = Promise.resolve(undefined);
 
-/** What the plugin gets from the server about its agents. */
+/** What the server tells the plugin about its agents. */
 export interface GatedAgents {
   /** Prepares an agent that a workflow made while it ran, so that its calls pass the gates. */
   prepare(agent: LlmAgent): void;
@@ -218,7 +218,7 @@ export class GatePlugin extends BasePlugin {
     return active;
   }
 
-  /** Ends a run; a later run of the same session stays. */
+  /** Removes a run that has ended. A later run of the same session stays active. */
   end(view: RunView): void {
     for (const [key, active] of this.active) {
       if (active === view) this.active.delete(key);
@@ -262,7 +262,7 @@ export class GatePlugin extends BasePlugin {
     markFinished(params.node, params.nodeContext, params.output);
   }
 
-  /** An event of ADK's own loop is stored, or could not be. */
+  /** Notes that an event of ADK's own loop is stored, or could not be stored. */
   stored(key: RunKey, { id }: Event): void {
     this.active.get(keyOf(key))?.stored(id);
   }
@@ -276,7 +276,9 @@ export class GatePlugin extends BasePlugin {
     return params.event.partial ? NOTHING : this.decideOn(params);
   }
 
-  /** Decides about every call when ADK announces it, so that the approval request is complete at once. */
+  /**
+   * Decides about each call as soon as ADK emits the event with it, so that clients hear at once where the call runs and whether it needs approval.
+   */
   private async decideOn({ event, invocationContext }: EventParams): Promise<Event | undefined> {
     const spoken = spokenContent(event);
     if (spoken) return { ...event, content: spoken };
@@ -327,7 +329,7 @@ export class GatePlugin extends BasePlugin {
     }
   }
 
-  /** Decides about one call, by the present state of the session. */
+  /** Decides about one call by the current state of the session. */
   async decide(tool: BaseTool, args: Record<string, unknown>, context: Context): Promise<Decision> {
     const { invocationContext, functionCallId } = context;
     if (!this.activeIn(invocationContext)?.run.live) return decide(tool, args, context, this.override);
@@ -342,7 +344,7 @@ export class GatePlugin extends BasePlugin {
     return decide(tool, args, now, this.override);
   }
 
-  /** Replaces the responses of calls whose state changes were not stored because of a conflict by errors. */
+  /** When state changes of calls were not stored because of a conflict: replaces the responses of these calls by errors. */
   withdraw(key: RunKey, event: Event): void {
     const active = this.active.get(keyOf(key));
     const responses = getFunctionResponses(event);
@@ -362,7 +364,7 @@ export class GatePlugin extends BasePlugin {
   }
 }
 
-/** The plugin of a run. */
+/** The gate plugin of a run; undefined when the run has none. */
 export function pluginIn(context: { pluginManager: PluginManager }): GatePlugin | undefined {
   const plugin = context.pluginManager.getPlugin(GATE);
   return plugin instanceof GatePlugin ? plugin : undefined;

@@ -84,8 +84,8 @@ class GateBuilder extends BaseLlmRequestProcessor {
 }
 
 /**
- * The last tool of an agent, without a declaration. ADK processes it when all other tools are in the request, and it then puts a gate before each of
- * them.
+ * The last tool of an agent. It has no declaration, so models do not see it. ADK processes it when all other tools are in the request, and it then
+ * puts a gate before each of them.
  */
 class Gate extends BaseTool {
   constructor() {
@@ -251,8 +251,8 @@ class Gated extends BaseTool {
   }
 
   /**
-   * Marks the call as long-running or not. ADK reads the mark right after the tool returns, one call at a time, and leaves a long-running call without output
-   * open.
+   * Marks this tool as long-running or not. ADK reads the mark right after the tool returns, one call at a time, and leaves the call of a
+   * long-running tool open when it has no output.
    */
   private answerLater(later: boolean): undefined {
     (this as { isLongRunning: boolean }).isLongRunning = later;
@@ -260,7 +260,7 @@ class Gated extends BaseTool {
   }
 }
 
-/** The changes of the before-tool callbacks; undefined when there are none. */
+/** The state and artifact changes that before-tool callbacks made for a call; undefined when there are none. */
 function changesIn({ actions }: Context): Pick<EventActions, 'stateDelta' | 'artifactDelta'> | undefined {
   const { stateDelta, artifactDelta } = actions;
   const isChanged = Object.keys(stateDelta).length + Object.keys(artifactDelta).length > 0;
@@ -285,7 +285,7 @@ async function keepChanges(
   await sessionService?.appendEvent({ session, event });
 }
 
-/** Throws for a call that could not be resumed after an answer, so that the user is not asked in vain. */
+/** Throws for a call that ADK could not resume after an answer, so that the user is not asked in vain. */
 function checkMayWait(tool: string, { asks }: ToolFacts, { invocationContext }: Context): void {
   const { agent, liveRequestQueue, nodeToolDepth } = invocationContext;
   const workflow = agent && !liveRequestQueue ? workflowAround(agent) : null;

@@ -14,7 +14,7 @@ import type { InputPart } from '../protocol/index.ts';
 import { liveFactsOf } from './live-facts.ts';
 import { restoreNames, showQuestions } from './node-questions.ts';
 
-/** Key in the custom metadata of an event: discard the named event and all after it, up to this marker. */
+/** Key in the custom metadata of a rewind marker. The value is the id of an event: that event and all later ones before the marker are discarded. */
 const REWIND = 'duologueRewind';
 
 /** Custom metadata of an empty message that makes ADK continue a run. Only that run reads it, and it is never stored. */
@@ -218,8 +218,8 @@ export function fileReference({ inlineData, ...part }: Part, fileId: string, siz
 }
 
 /**
- * Replaces references in contents by the bytes of their files, newest first, up to the limit of one request. A short text replaces a file beyond the limit,
- * and one that no longer exists. Bytes that events of earlier versions hold inline count too.
+ * Replaces references in contents by the bytes of their files, newest first, up to the limit of one request. A short text replaces a file beyond the
+ * limit, and one that no longer exists. Events stored by earlier versions contain the bytes themselves; these count towards the limit too.
  */
 async function withFiles(
   contents: readonly Content[],
@@ -296,13 +296,13 @@ export function isUnreadable(part: Part): boolean {
   return own?.unreadable === true;
 }
 
-/** A live session that the provider still keeps, and the function responses that its model may not have got. */
+/** A live session that the provider still keeps, and the function responses that may not have reached its model. */
 export interface Resumption {
   handle: string;
   responses: FunctionResponse[];
 }
 
-/** How long after its last event a session is resumed. The provider keeps a session for two hours after its end; this leaves a margin. */
+/** How long after its last event a live session is resumed. The provider keeps a live session for two hours after its end; this leaves a margin. */
 const KEPT_MS = 100 * 60 * 1000;
 
 /**
@@ -323,7 +323,7 @@ export function resumptionOf(events: readonly Event[], now: number): Resumption 
       getFunctionResponses(event).length === 0);
   if (since.some(isForeign)) return null;
   if (now - ((since.at(-1) ?? begun).timestamp ?? now) > KEPT_MS) return null;
-  // The model has got every response that was sent before its last output.
+  // Every response that was sent before the model's last output has reached the model.
   const spoke = since.findLastIndex(
     (event) => event.author !== 'user' && (event.turnComplete || event.content?.role === 'model'),
   );

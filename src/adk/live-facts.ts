@@ -2,13 +2,16 @@ import type { LlmResponse } from '@google/adk';
 import type { DataParts } from '../protocol/index.ts';
 
 /**
- * Facts about a response of a model that ADK has no field for. ADK copies `customMetadata` from a response to its event, so the
- * facts travel there, under one key, from the models to the readers of the events. Only this module knows the key.
+ * Facts about a model response for which ADK has no field. ADK copies `customMetadata` from a response to its event, so the facts travel there, under
+ * one key, from the models to the readers of the events. Only this module knows the key.
  */
 export interface LiveFacts {
   /** With `turnComplete`: true when the answer to later input follows at once, false when none follows. Absent: not known. */
   continues?: boolean;
-  /** With `turnComplete`: the model was not generating, so this ends no answer. It ends an interruption or earlier output. */
+  /**
+   * With `turnComplete`: the model was not generating an answer. The event only confirms an interruption, or the end of output that was already
+   * complete.
+   */
   wasIdle?: boolean;
   /** With `interrupted`: the ids of the calls that the model cancelled. */
   cancelledCalls?: string[];

@@ -25,7 +25,9 @@ const START = { text: 'text-start', reasoning: 'reasoning-start' } as const;
 const DELTA = { text: 'text-delta', reasoning: 'reasoning-delta' } as const;
 const END = { text: 'text-end', reasoning: 'reasoning-end' } as const;
 
-/** A block of an agent: the id of its chunks while it is open, and the text that no final event has repeated yet. */
+/**
+ * A text or reasoning block that an agent writes: the id of its chunks while it is open, and the streamed text that no final event has repeated yet.
+ */
 interface Block {
   id: string | null;
   streamed: string;
@@ -62,7 +64,7 @@ export class MessageChunks {
   private spoke = false;
   private called = false;
 
-  /** `usage`, `audio` and `firstId`: what the message has so far, when it is continued. */
+  /** For a message that is continued: its usage and audio so far, and the number for the next block id. */
   constructor(
     options: {
       images?: 'file' | 'data-image';
@@ -103,7 +105,7 @@ export class MessageChunks {
     return out;
   }
 
-  /** The chunks of an event that has nothing but partial text; null for any other event. Every token comes this way. */
+  /** The chunks of an event that has only partial text; null for any other event. The server calls this for every token. */
   words(event: Event): Chunk[] | null {
     const parts = event.content?.parts;
     if (!parts || !event.partial) return null;
@@ -113,7 +115,7 @@ export class MessageChunks {
     return out;
   }
 
-  /** Closes the open blocks of all agents: before a pause, an output, an end. */
+  /** Closes the open blocks of all agents. The caller does so before a pause, before a tool output, and at the end. */
   close(): Chunk[] {
     const out: Chunk[] = [];
     for (const writer of this.writers) closeBlocks(writer, out);
@@ -379,7 +381,7 @@ function usageOf(raw: object): TokenUsage | null {
   return { input, output, cacheRead, cacheWrite, reasoning, total, ...(hasAudio ? { audio } : {}) };
 }
 
-/** What the model calls of these events used together, as far as they tell; null when none does. */
+/** The total tokens of the model calls of these events; null when no event reports any. */
 export function usageIn(events: readonly Event[]): TokenUsage | null {
   let usage: TokenUsage | null = null;
   for (const { usageMetadata, partial } of events)

@@ -69,7 +69,7 @@ export function nodeQuestions(event: Event): DeferredCall[] {
   });
 }
 
-/** For each call id, the id by which the node that asked knows its question. */
+/** Maps the id of each call to the id that the asking node gave its question. */
 export function interruptIds(events: readonly Event[]): Map<string, string> {
   const ids = new Map<string, string>();
   for (const event of events) {

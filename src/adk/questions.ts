@@ -2,13 +2,13 @@ import { type BaseTool, getUserChoiceTool, requestInputTool } from '@google/adk'
 import type { Question } from '../protocol/index.ts';
 import { toJsonSchema } from './json-schema.ts';
 
-/** The call by which ADK asks the user for input. */
+/** The tool name of the calls with which ADK asks the user for input. */
 export const REQUEST_INPUT = 'adk_request_input';
 
 type JsonSchema = NonNullable<Question['schema']>;
 type Json = NonNullable<Question['payload']>;
 
-/** The question that a call of ADK's own tools for questions asks; undefined for any other tool. */
+/** The question in a call of `requestInputTool` or `getUserChoiceTool`; undefined for any other tool. */
 export function questionOf(tool: BaseTool, args: Record<string, unknown>): Question | undefined {
   if ((tool as unknown) === requestInputTool) return inputQuestion(args);
   if ((tool as unknown) !== getUserChoiceTool) return undefined;
@@ -31,7 +31,7 @@ export function confirmationQuestion({ hint, payload }: { hint?: string; payload
   };
 }
 
-/** The question of a call of `adk_request_input`, by its arguments. */
+/** Makes the question from the arguments of a call of `adk_request_input`. */
 export function inputQuestion(args: Record<string, unknown>): Question {
   const { message, response_schema: schema, payload } = args;
   return {

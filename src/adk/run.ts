@@ -4,9 +4,9 @@ import type { AgentFastPath } from './fast-path.ts';
 import { isQuestionTool, questionOf } from './questions.ts';
 import { CallLink, type CallOutlet, DuologueTool, ToolContext } from './tools.ts';
 
-/** The run of an agent that is used as a tool, as the tools of that agent see it. */
+/** The run of an agent that is used as a tool. The gates of that agent's tools use it. */
 export interface InnerRun {
-  /** The names of the tools that ask, whatever their definitions say (`toolsRequiringApproval`). */
+  /** The names of the tools that need approval, whatever their definitions say (`toolsRequiringApproval`). */
   readonly override: readonly string[] | undefined;
   /** Why the first call that was refused inside this run cannot wait; the outer call ends with this text. */
   refusal: string | null;
@@ -18,7 +18,7 @@ export interface InnerRun {
  */
 const runs = new WeakMap<AbortSignal, InnerRun>();
 
-/** The run of an agent used as a tool that a context belongs to. */
+/** The inner run that a context belongs to; undefined outside of agents that are used as tools. */
 export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefined }): InnerRun | undefined {
   return abortSignal && runs.get(abortSignal);
 }
@@ -59,7 +59,7 @@ export interface Decision extends ToolFacts {
   tool: BaseTool;
   /** The arguments after validation. */
   args: Record<string, unknown>;
-  /** The tool would ask, but the options of the server say that it does not. */
+  /** The tool would ask for approval, but the server option `toolsRequiringApproval` does not name it. */
   waived?: true;
   /** The arguments are invalid: the call fails before the user is asked. */
   refusal?: string;
@@ -81,7 +81,7 @@ export interface DeferredCall extends ToolFacts {
   isLongRunning?: boolean;
 }
 
-/** A waiting call, as a tool of the same session sees it. */
+/** A waiting call, as other tools of the same session see it. */
 export interface OpenCall {
   id: string;
   toolName: string;
@@ -89,10 +89,10 @@ export interface OpenCall {
   runsOn: 'server' | 'client';
 }
 
-/** One run of an agent as its tools see it. */
+/** One run of an agent. The gates of its tools use it. */
 export interface Run {
   readonly live: boolean;
-  /** Whether a browser tool that has an optimistic output is answered with it at once. */
+  /** Whether a call of a browser tool with an optimistic output is answered with that output at once. */
   readonly optimistic?: boolean;
   /** Receives partial texts past ADK. */
   readonly fastPath?: AgentFastPath;
@@ -104,7 +104,7 @@ export interface Run {
   openCalls(): readonly OpenCall[];
 }
 
-/** The names of the tools that ask, whatever their definitions say. */
+/** The names of the tools that need approval, whatever their definitions say; undefined leaves it to the definitions. */
 export type ApprovalOverride = readonly string[] | undefined;
 
 /** The decision that a call fails before the user is asked, and without running its tool. */
@@ -113,7 +113,7 @@ export function refuse(tool: BaseTool, refusal: string): Decision {
   return { tool, args: {}, runsOn, asks: false, refusal };
 }
 
-/** Decides where a call runs, whether it asks, and whether its arguments are valid. */
+/** Decides where a call runs, whether it needs approval, and whether its arguments are valid. */
 export async function decide(
   tool: BaseTool,
   args: Record<string, unknown>,
@@ -225,7 +225,7 @@ export interface ServerToolRules {
   concurrent: readonly string[];
   /** Calls back after that many milliseconds; the returned function cancels. */
   after: (ms: number, callback: () => void) => () => void;
-  /** What the tool of a call may send while it runs; nothing unless given. */
+  /** Creates the outlet through which the tool of a call sends preliminary outputs. Without it, tools send none. */
   outlet?: (callId: string, tool: BaseTool) => CallOutlet;
   /** Starts a tool once this process is sure to own the session, and rejects when it does not; unless given, the tool starts at once. */
   start?: <T>(signal: AbortSignal, run: () => Promise<T>) => Promise<T>;
@@ -298,7 +298,7 @@ export class ServerTools {
     }
   }
 
-  /** Starts the code of a tool, if this process may still run it. `signal` is the one that `run` passed. */
+  /** Starts the code of a tool, if this process may still run it. `signal` is the signal that `run` passed to its `work`. */
   start<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     return this.rules.start ? this.rules.start(signal, run) : run();
   }
@@ -325,7 +325,10 @@ export class ServerTools {
     }
   }
 
-  /** The way from the tool of a call to its conversation. Close it when the call has ended. */
+  /**
+   * Connects the tool of a call to its conversation; undefined when tools send no preliminary outputs. The caller closes the link when the call has
+   * ended.
+   */
   link(callId: string | undefined, tool: BaseTool): CallLink | undefined {
     const { outlet } = this.rules;
     return callId === undefined || !outlet ? undefined : new CallLink(() => outlet(callId, tool));

@@ -3,7 +3,7 @@ import type { BaseArtifactService, Runner, Session, SessionArtifactService } fro
 /** The services of ADK's runner that tools reach through their context. */
 export type ToolServices = Pick<Runner, 'artifactService' | 'memoryService' | 'credentialService'>;
 
-/** The services for the context of a call that runs outside of ADK's loop; for calls of its own loop, ADK's runner creates the same. */
+/** The services for the context of a call that runs outside of ADK's loop. For calls inside its loop, ADK's runner creates the same services. */
 export function servicesFor(
   { artifactService, memoryService, credentialService }: ToolServices,
   session: Session,

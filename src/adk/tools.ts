@@ -61,11 +61,11 @@ function withDigits(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value;
 }
 
-/** What the tool of one call may send while it runs. The server implements it. */
+/** Sends the preliminary outputs of one call. The server implements it. */
 export interface CallOutlet {
   /** Sends a preliminary output. Never throws. */
   progress(output: unknown): void;
-  /** The call has ended: what waits to be sent is discarded. */
+  /** Call it when the call has ended. An output that waits to be sent is discarded. */
   close(): void;
 }
 
@@ -86,7 +86,7 @@ export class CallLink {
     return this.made;
   }
 
-  /** The call has ended: what its tool still sends is ignored. */
+  /** Call it when the call has ended. Outputs that its tool sends later are ignored. */
   close(): void {
     this.isClosed = true;
     this.made?.close();
@@ -103,16 +103,16 @@ export class ToolContext extends Context {
   }
 
   /**
-   * Shows a preliminary output on the page while the tool runs; the next one replaces it, and the output of the call replaces the last one. At most five a second are
-   * sent, the newest first. A value that is no JSON, larger than 32 KB, or does not fit the schema of the output is logged and not sent. In an agent that is used as a tool
-   * it does nothing.
+   * Shows a preliminary output on the page while the tool runs; the next one replaces it, and the output of the call replaces the last one. At most
+   * five a second are sent; a newer output replaces one that still waits. A value that is no JSON, larger than 32 KB, or does not fit the schema of
+   * the output is logged and not sent. In an agent that is used as a tool it does nothing.
    */
   progress(output: unknown): void {
     this.#link?.outlet?.progress(output);
   }
 }
 
-/** The context of a call as its tool gets it. A call inside an agent that is used as a tool has one without a conversation. */
+/** The context that the tool of a call gets. Inside an agent that is used as a tool, the context has no conversation. */
 function toToolContext(context: Context): ToolContext {
   if (context instanceof ToolContext) return context;
   const { invocationContext, actions: eventActions, functionCallId, toolConfirmation } = context;
@@ -134,11 +134,14 @@ type Void = ReturnType<() => void>;
 interface Definition<P extends Parameters, O> {
   name: string;
   description: string;
-  /** The arguments; without it the tool takes none. */
+  /** The schema of the arguments; without it the tool takes none. */
   parameters?: P;
-  /** The schema of the output. It types the output on the page; an output that does not fit it, also one of the browser, fails the call. */
+  /**
+   * The schema of the output. It gives the output on the page its type. A call whose output does not fit it fails, also when the output comes from
+   * the browser.
+   */
   output?: z.ZodType<O>;
-  /** Whether the user is asked before each call. A function that throws means: ask. */
+  /** Whether the user is asked before each call. If the function throws, the user is asked. */
   needsApproval?: boolean | ((args: Args<P>, context: Context) => Maybe<boolean>);
   /**
    * How long an approval request of this tool waits, in milliseconds from when it is shown; null means no limit. It replaces the option `approvalTimeoutMs` of
@@ -182,8 +185,8 @@ type Shown<O> = O extends Void | null ? Nothing : O;
 type Nothing = Record<string, never>;
 
 /**
- * An ADK tool that knows where it runs and whether it asks. Its types are those of the AI SDK's tools, so that `InferUITools` works on a record of them:
- * `Input` is the input as the model wrote it and as pages see it, before the schema changes it; `Output` is the output of a call.
+ * An ADK tool that knows where it runs and whether it needs approval. Its types are those of the AI SDK's tools, so that `InferUITools` works on a
+ * record of them: `Input` is the input as the model wrote it and as pages see it, before the schema changes it; `Output` is the output of a call.
  */
 export class DuologueTool<
   Input = unknown,
@@ -238,17 +241,17 @@ export class DuologueTool<
     return this.definition.output !== undefined;
   }
 
-  /** Whether some call of the tool may ask. */
+  /** Whether calls of the tool may need approval. */
   get mayAsk(): boolean {
     return this.definition.needsApproval !== undefined && this.definition.needsApproval !== false;
   }
 
-  /** How long an approval request of the tool waits; null means no limit, and undefined is as long as the server says. */
+  /** How long an approval request of the tool waits; null means no limit, undefined that the option of the server applies. */
   get approvalTimeoutMs(): number | null | undefined {
     return this.definition.approvalTimeoutMs;
   }
 
-  /** What the approval request of a call says; undefined when the tool does not say it. */
+  /** The text of the approval request of a call; undefined when the tool gives none. */
   approvalMessage(args: Record<string, unknown>): string | undefined {
     const parsed = this.schema.safeParse(args);
     if (!parsed.success) return undefined;
@@ -262,12 +265,12 @@ export class DuologueTool<
     }
   }
 
-  /** How long a call may run on the server; null means no limit, and undefined is as long as the server says. */
+  /** How long a call may run on the server; null means no limit, undefined that the option of the server applies. */
   get timeoutMs(): number | null | undefined {
     return this.definition.runsOn === 'client' ? undefined : this.definition.timeoutMs;
   }
 
-  /** Whether a call with these validated arguments asks. */
+  /** Whether a call with these validated arguments needs approval. */
   async asks(args: Record<string, unknown>, context: Context): Promise<boolean> {
     const { needsApproval } = this.definition;
     if (typeof needsApproval !== 'function') return needsApproval ?? false;
@@ -334,8 +337,8 @@ type ToolRequest = Parameters_<BaseTool['runAsync']>;
 type Parameters_<F> = F extends (input: infer I) => unknown ? I : never;
 
 /**
- * Makes an ADK tool from what it does, where it runs and whether it asks. Its input is typed by `parameters`, its output by `output`, or else by what `execute`
- * returns.
+ * Creates an ADK tool from its function, the place where it runs, and whether it needs approval. Its input is typed by `parameters`, its output by
+ * `output`, or else by what `execute` returns.
  *
  * @example
  * export const tools = {
@@ -389,7 +392,10 @@ function isAsyncIterable(output: unknown): output is AsyncIterable<unknown> {
   return typeof output === 'object' && output !== null && Symbol.asyncIterator in output;
 }
 
-/** Shows each value of a generator as a preliminary output. Returns the value that it returned, or else its last one. An aborted call stops it at its next value. */
+/**
+ * Shows each value of a generator as a preliminary output. Returns the generator's return value, or else the last value that it yielded. An aborted
+ * call stops it at its next value.
+ */
 async function lastOf(values: AsyncIterable<unknown>, context: ToolContext): Promise<unknown> {
   const iterator = values[Symbol.asyncIterator]();
   let last: unknown;

@@ -15,7 +15,7 @@ import { unlessAborted } from './run.ts';
 
 type RunNode = (context: NodeContext, input: unknown) => AsyncGenerator<Event, void, void>;
 
-/** What a workflow node needs from the run that it belongs to. */
+/** The part of a run that its workflow nodes use. */
 export interface NodeRun {
   /** Resolves when an event of the run is stored, or could not be. */
   whenStored(eventId: string): Promise<void>;
@@ -25,7 +25,7 @@ export interface NodeRun {
 
 const noted = new WeakSet<object>();
 
-/** Notes the events that the nodes of a run emit, so that an agent can wait for them. Doing it twice changes nothing. */
+/** Registers the events that the nodes of a run emit, so that an agent can wait until they are stored. A second call changes nothing. */
 export function noteEmitted({ channel }: NodeContext, run: NodeRun): void {
   if (noted.has(channel)) return;
   noted.add(channel);
@@ -40,8 +40,8 @@ export function noteEmitted({ channel }: NodeContext, run: NodeRun): void {
 const prepared = new WeakSet<LlmAgent>();
 
 /**
- * Lets calls wait inside an agent that is a node of a workflow. ADK would end such a node without an output and continue with the next one; when the answer
- * comes it would give the node its input again, so that the model asks again. Doing it twice changes nothing.
+ * Lets calls wait inside an agent that is a node of a workflow. ADK would end such a node without an output and continue with the next one; when the
+ * answer comes, ADK would give the node its input again, so that the model asks again. A second call changes nothing.
  */
 export function pauseAsNode(
   agent: LlmAgent,
@@ -53,8 +53,8 @@ export function pauseAsNode(
   const value: RunNode = async function* runImpl(context, input) {
     const { invocationContext, session, nodePath, branch } = context;
     const active = runOf(invocationContext);
-    // ADK starts a node before the output of the previous node is stored. Stored later, that output would look to the agent like the newest message,
-    // instead of the agent's input. So wait for it.
+    // ADK starts a node before the output of the previous node is stored. If it were stored later, the agent would take that output for the newest
+    // message, instead of its own input. So wait for it.
     if (active) await unlessAborted(active.whenAllStored(), invocationContext.abortSignal, () => undefined);
     const events = isPaused(context) ? run(continued(context, input), undefined) : run(context, input);
     for await (const event of events) {
@@ -141,10 +141,7 @@ export function prepareWorkflow(context: InvocationContext): string | null {
   return isResumed ? unansweredIn(own, asked) : null;
 }
 
-/**
- * An event in which the call ids of questions are replaced by the ids that the nodes know. An answer is turned into an event of the user, as ADK
- * expects it.
- */
+/** Replaces the call ids of questions in an event by the ids that the nodes gave them. An answer becomes an event of the user, as ADK expects it. */
 function withInterruptIds(event: Event, asked: ReadonlyMap<string, string>): Event {
   const parts = event.content?.parts ?? [];
   const isAnswer = parts.some(({ functionResponse }) => asked.has(functionResponse?.id ?? ''));
@@ -174,7 +171,7 @@ function withInterruptIds(event: Event, asked: ReadonlyMap<string, string>): Eve
   };
 }
 
-/** The output of a call as the user gave it: a value that is no object is stored wrapped. */
+/** Unwraps a stored answer: an answer that is not an object is stored inside one. */
 function outputIn(response: Record<string, unknown> = {}, metadata: Event['customMetadata']): unknown {
   return metadata?.wrapped === true ? (response.results ?? response.result ?? null) : response;
 }
@@ -199,7 +196,7 @@ function ofNoNode({ nodeInfo: _, ...event }: Event): Event {
   return { ...event, longRunningToolIds: [] };
 }
 
-/** The pause events of nodes that have finished since. */
+/** The events with which nodes paused that have finished since. */
 function finishedPauses(events: readonly Event[]): Set<Event> {
   const finished = new Set<Event>();
   const waiting = new Map<string, Event[]>();

@@ -6,11 +6,11 @@ import type { Requests } from './requests.ts';
 import { factsOf, settledCall, type ToolCalls, type ToolPart, type TrackedCall } from './tool-calls.ts';
 
 /**
- * The answers of a page to the calls that wait for it. It runs the browser tools that are for this page, and sends their outputs and the
- * decisions of the user: one by one at once, or, over a link that batches answers, those of a message in one request.
+ * Answers the calls that wait for a page. It runs the browser tools that this page has to run, and sends their outputs and the user's decisions: each
+ * at once, or, over a link that batches answers, those of one message in one request.
  *
- * Over a link that can be active, the active connection runs browser tools. Over other links, the page that asked for a message, or that
- * answered a call, does.
+ * Over a link that can be active, the page with the active connection runs the browser tools. Over other links, a tool runs on the page that
+ * requested the message or that answered the call.
  */
 export class BrowserTools {
   readonly #kind: LinkKind;
@@ -19,9 +19,9 @@ export class BrowserTools {
   readonly #runner: ToolRunner;
   /** The connection of this page; null before the first one. */
   #connectionId: string | null = null;
-  /** The active connection; null when there is none, undefined when the server does not say. */
+  /** The id of the active connection; null when there is none, undefined when the server does not report it. */
   #activeId: string | null | undefined;
-  /** The messages that this page asked for, or answered calls of, and the calls that it answered. */
+  /** The ids of the messages that this page requested or whose calls it answered, and the ids of these calls. */
   readonly #own = new Set<string>();
   /** Calls that were due when this page became active: the page that was active before runs them. */
   readonly #elsewhere = new Set<string>();
@@ -59,12 +59,12 @@ export class BrowserTools {
     this.#setActive(floor, connectionId);
   }
 
-  /** Another connection became the active one, or this one did; null: none is. */
+  /** Records which connection is the active one; null: none is. */
   setActive(connectionId: string | null): void {
     this.#setActive(connectionId, this.#connectionId);
   }
 
-  /** The server accepted a request of this page, which that message will answer. */
+  /** Records that this message will answer a request of this page, which the server accepted. */
   expect(messageId: string): void {
     this.#own.add(messageId);
     // Over HTTP, chunks of the answer may arrive before the acceptance of the request. Calls in it that already have their outcome were not
@@ -90,7 +90,7 @@ export class BrowserTools {
     this.#isTurnOver = true;
   }
 
-  /** Runs the browser tools that are due: announced, approved where they ask, without an output, and for this page. */
+  /** Runs the browser tools that are due: those whose call was announced and, where needed, approved, has no output yet, and is for this page. */
   runDue(): void {
     const due = this.#calls.open().filter((call) => this.#isDue(call));
     if (due.length === 0) return;
@@ -100,7 +100,7 @@ export class BrowserTools {
     }
   }
 
-  /** Sends one answer, also while a response is read. */
+  /** Sends one answer at once, even while the chat reads a response. */
   answer(toolCallId: string, answer: Omit<ToolPart, 'type' | 'toolCallId'>): void {
     const call = this.#calls.get(toolCallId);
     const part = { type: `tool-${call?.toolName}`, toolCallId, ...answer };
@@ -110,7 +110,7 @@ export class BrowserTools {
     void this.#withOutput(part).then((whole) => this.#send(call?.messageId, [whole], {}));
   }
 
-  /** Sends the answers in a message. `isWanted` says, when they are complete, whether the page still waits for the response. */
+  /** Sends the answers in a message. `isWanted` is called when all outputs are known, and says whether the page still waits for the response. */
   async send(
     messageId: string,
     answers: ToolPart[],
@@ -123,7 +123,7 @@ export class BrowserTools {
     if (isWanted()) this.#send(messageId, parts, options);
   }
 
-  /** This page answers calls of a message: their browser tools run here. */
+  /** Records that this page answers these calls of a message, so that their browser tools run here. */
   claim(messageId: string, answers: readonly ToolPart[]): void {
     this.#own.add(messageId);
     for (const { toolCallId } of answers) this.#own.add(toolCallId);
@@ -191,7 +191,7 @@ export class BrowserTools {
     this.#requests.sendAnswers(messageId, answers, options);
   }
 
-  /** Warns once when the approval of a browser tool is sent alone and nothing will send its output. */
+  /** Warns once when the approval of a browser tool is sent without an output, and this page has no code that will send the output. */
   #warnOf(answers: readonly ToolPart[]): void {
     const alone = answers.find(
       (part) =>
@@ -212,7 +212,7 @@ function isApproval({ state, approval }: ToolPart): boolean {
   return state === 'approval-responded' && approval?.approved === true;
 }
 
-/** The outcome of a browser tool as a part shows it. */
+/** The fields of a message part that show the outcome of a browser tool. */
 function asPart(result: ExecutorResult): ExecutorResult & Pick<ToolPart, 'state'> {
   return { state: 'output' in result ? 'output-available' : 'output-error', ...result };
 }

@@ -2,7 +2,7 @@ import type { UIDataTypes, UIMessage, UITools } from 'ai';
 import { outputTimedOut } from '../protocol/chunks.ts';
 import type { Timers } from './platform.ts';
 
-/** What a browser tool gets beside its input. */
+/** The second argument of a browser tool, besides its input. */
 export interface ExecutorContext {
   toolCallId: string;
   /** Aborted when the output is no longer needed: the call got an outcome, was interrupted, or ran out of time. */
@@ -35,8 +35,8 @@ type ExecutorOf<TOOLS, Name extends keyof TOOLS> = TOOLS[Name] extends {
   : never;
 
 /**
- * The browser tools that the messages of a chat ask for. Each tool of `Message<typeof tools>` that runs in the browser needs its executor, and no other tool may
- * have one. Messages with `InferUITools<typeof tools>` do not say where a tool runs: each may have an executor.
+ * The executors for the tools in the messages of a chat. Each tool of `Message<typeof tools>` that runs in the browser must have an executor, and no
+ * other tool may have one. The type `InferUITools<typeof tools>` does not say where a tool runs, so there each tool may have an executor.
  */
 export type ExecutorsFor<M extends UIMessage> = string extends keyof ToolsOf<M>
   ? Executors
@@ -46,7 +46,7 @@ export type ExecutorsFor<M extends UIMessage> = string extends keyof ToolsOf<M>
       readonly [Name in NamesAt<ToolsOf<M>, 'unknown'>]?: ExecutorOf<ToolsOf<M>, Name>;
     };
 
-/** An option with the browser tools, which is required when a tool needs its executor. */
+/** An option for the browser tools. It is required when some tool must have an executor. */
 export type ExecutorOption<Option extends string, M extends UIMessage> =
   Record<never, never> extends ExecutorsFor<M>
     ? { [Name in Option]?: ExecutorsFor<M> | undefined }
@@ -84,7 +84,7 @@ export class ToolRunner {
     return this.#started.has(toolCallId);
   }
 
-  /** Runs the call. Null when it ran before, was cancelled, or has no executor. */
+  /** Runs the call and resolves with its outcome. Resolves with null when the call already ran, was cancelled, or has no executor. */
   async run(call: { id: string; toolName: string; input: unknown }): Promise<ExecutorResult | null> {
     const { id, toolName, input } = call;
     const executor = Object.hasOwn(this.#executors, toolName) ? this.#executors[toolName] : undefined;

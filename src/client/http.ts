@@ -35,7 +35,7 @@ export interface SessionEntry {
   hasFailed: boolean;
 }
 
-/** A session with all its messages. A session without messages has no entry in the list, and only its id is known. */
+/** A session with all its messages. A session without messages is not in the list of sessions, so it has only an id. */
 export interface StoredSession extends Partial<SessionEntry> {
   id: string;
   messages: Message[];
@@ -49,7 +49,7 @@ export interface SessionPage extends StoredSession {
   older?: string | null;
 }
 
-/** Statuses besides 5xx after which a retry may succeed: the request took too long, or there were too many. */
+/** The HTTP statuses besides 5xx after which a retry may succeed: the request timed out, or there were too many requests. */
 const TEMPORARY = [408, 429];
 
 /**
@@ -93,7 +93,7 @@ export class DuologueHttp {
     });
   }
 
-  /** The name under which tabs of this browser share the stream of a route; null when they may not. */
+  /** The name under which tabs of this browser share the stream of a route; null when they may not share it. */
   sharedName(path: string): string | null {
     const { key, headers, sharesStream = true } = this.#options;
     const isPage = globalThis.document !== undefined && globalThis.navigator?.locks !== undefined;
@@ -131,7 +131,7 @@ export class DuologueHttp {
     const pages = [newest?.messages ?? []];
     for (let older = newest?.older ?? null; older !== null; ) {
       const page = await this.readPage(id, older, signal);
-      // The conversation was rewound to before that page meanwhile, or deleted.
+      // Meanwhile the conversation was rewound to before that page, or deleted: start again.
       if (!page) return this.readSession(id, signal);
       pages.unshift(page.messages);
       older = page.older ?? null;
@@ -177,7 +177,7 @@ export class DuologueHttp {
     );
   }
 
-  /** Sends a request for something that may not exist. Null when it does not. */
+  /** Sends a request for a resource that may not exist. Resolves with null when the server answers 404. */
   async #find(path: string, init: RequestInit): Promise<Response | null> {
     const response = await this.request(path, init);
     return response.status === 404 ? null : accepted(response);

@@ -1,4 +1,4 @@
-/** The clock and the randomness that the client uses. A test passes its own. */
+/** The clock and the random numbers that the client uses. A test can replace them. */
 export interface Timers {
   /** Milliseconds since 1970. */
   now(): number;

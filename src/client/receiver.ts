@@ -9,21 +9,25 @@ import type { Requests } from './requests.ts';
 import { type Pending, type ReadOptions, ResponseStream, type Responses } from './responses/index.ts';
 import type { ToolCalls } from './tool-calls.ts';
 
-/** What a page wants to know of a conversation beside the responses that it reads. */
+/** Callbacks for everything in a conversation that the chat does not read from a response, and settings of the responses. */
 export interface ReceiverOptions {
-  /** How many milliseconds of text deltas reach the chat as one. Default: 16. */
+  /** Text deltas that arrive within this many milliseconds reach the chat as one delta. Default: 16. */
   mergeMs?: number | undefined;
-  /** Gets transient data, which is in no message: transcripts, errors, outcomes of calls in earlier messages. */
+  /** Gets transient data, which is not part of any message: transcripts, errors, outcomes of calls in earlier messages. */
   onData?: ((chunk: Extract<Chunk, { type: `data-${string}` }>) => void) | undefined;
-  /** Chunks wait for a reader: `resumeStream()` reads a new message, `sendMessage()` without a message continues the last one. */
+  /**
+   * Called when chunks wait for a reader. `resumeStream()` of the chat reads a new message; `sendMessage()` without a message continues the last one.
+   */
   onPending?: ((pending: Pending) => void) | undefined;
-  /** This page became the active one or another did. The active page runs browser tools and plays sound. `isFree`: none is active. */
+  /**
+   * Called when this page or another one becomes the active page. The active page runs browser tools and plays sound. `isFree`: no page is active.
+   */
   onActive?: ((isHere: boolean, isFree: boolean) => void) | undefined;
   /** Whether the page already shows a message, for example one that it loaded over HTTP. New chunks then continue the shown message. */
   shows?: ((messageId: string) => boolean) | undefined;
   /**
-   * The page missed too many chunks: it shows these messages instead of its own. `older`: the id of the first of them, when the server has
-   * messages before it.
+   * Called when the page missed too many chunks: it must show these messages instead of its own. `older`: the id of the first of them, if the server
+   * has messages before it.
    */
   onReset?: ((messages: Message[], older?: string) => void) | undefined;
   timers?: Timers | undefined;
@@ -55,7 +59,7 @@ export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #timers: Timers;
   readonly #responses: Responses;
-  /** The responses that the chat reads, and those that have ended and are not read to their end, by number. */
+  /** The responses that the chat reads, by number, and those that have ended but whose last chunks the chat has not processed yet. */
   readonly #streams = new Map<number, ResponseStream>();
   #count = 0;
   #isRunning = false;
@@ -103,7 +107,7 @@ export class Receiver {
     return this.#open((stream) => this.#responses.read(stream, messageId, options));
   }
 
-  /** The chat stops reading a response. Returns whether it was reading it. */
+  /** Detaches a response that the chat no longer reads. Returns whether the chat was reading it. */
   leave(number: number): boolean {
     return this.#leave(number, false) !== undefined;
   }
@@ -114,7 +118,7 @@ export class Receiver {
     this.#connection.resync();
   }
 
-  /** Another conversation starts: every response ends. */
+  /** Ends every response, because another conversation starts. */
   end(): void {
     this.#responses.end();
   }
@@ -176,7 +180,7 @@ export class Receiver {
         const { toolCallId, approved } = chunk.data;
         const isOwn = this.#calls.wasSent(toolCallId, 'decision');
         if (isOwn && this.#calls.get(toolCallId)?.approved === approved) return;
-        // Another page decided: this one must not send a decision, too.
+        // Another page sent the decision, so this page must not send one.
         this.#calls.markSent([{ toolCallId, state: 'approval-responded', approval: { approved } }]);
         break;
       }
@@ -193,7 +197,7 @@ export class Receiver {
     this.#options.onActive?.(this.#tools.isActive, connectionId === null);
   }
 
-  /** The server accepted a request, and says which message will answer it. */
+  /** Handles the acceptance of a request, which names the message that will answer it. */
   #accept({ requestId, messageId }: AcceptedRequest): void {
     if (!this.#requests.accept(requestId, messageId) || messageId === undefined) return;
     // Over HTTP, the answer may start before the acceptance arrives.

@@ -12,9 +12,9 @@ export interface PendingRequest {
   requestId: string;
   /** The number of the response that waits for it. */
   response?: number | undefined;
-  /** The user message that the request holds. */
+  /** The user message in the request. */
   message?: UIMessage | undefined;
-  /** The answers that the request holds, and how many of them the server rejected. */
+  /** The answers in the request, and how many of them the server rejected. */
   answers?: readonly AnswerPart[] | undefined;
   rejections?: number;
 }
@@ -35,8 +35,8 @@ interface AnswerOptions {
 }
 
 /**
- * Owns the requests of a page: it gives each an id, sends it over the connection, and remembers what it was about until the server has
- * accepted or rejected it, and, if it was accepted, until the message that answers it has started.
+ * Owns the requests of a page. It gives each an id, sends it over the connection, and keeps its content until the server has rejected it, or until
+ * the message that answers it has started.
  */
 export class Requests {
   readonly #connection: Connection;
@@ -60,7 +60,7 @@ export class Requests {
     return this.#newId();
   }
 
-  /** Sends a user message under that request id. Throws `busy` when too many messages wait. */
+  /** Sends a user message with this request id. Throws `busy` when too many messages wait. */
   sendMessage(sent: UserMessage, requestId: string, response: number): void {
     const { message, trigger, messageId } = sent;
     const data = { id: this.#chatId, messages: [message], trigger, messageId, requestId };
@@ -119,19 +119,19 @@ export class Requests {
     return this.#connection.withdraw(request.requestId);
   }
 
-  /** The server accepted a request; the message with the id `messageId` will answer it. Returns whether this page sent the request. */
+  /** Records that the server accepted a request, which the message `messageId` will answer. Returns whether this page sent the request. */
   accept(requestId: string, messageId: string | undefined): boolean {
     const request = this.take(requestId);
     if (request && messageId !== undefined) this.#accepted.set(messageId, request);
     return request !== undefined;
   }
 
-  /** A message starts: the user message that it answers is part of the conversation now. */
+  /** Forgets the request that this message answers: the message has started, so its user message is part of the conversation. */
   messageStarted(messageId: string | undefined): void {
     if (messageId !== undefined) this.#accepted.delete(messageId);
   }
 
-  /** Removes and returns the request that an error rejects. Undefined while the server may still accept another answer in it. */
+  /** Removes and returns the request that an error rejects. Undefined while the server may still accept another answer of the same request. */
   reject({ requestId, code }: DataParts['error']): PendingRequest | undefined {
     const request = this.#pending.get(requestId ?? '');
     if (!request) return undefined;
@@ -140,12 +140,12 @@ export class Requests {
     return isPartial ? undefined : this.take(request.requestId);
   }
 
-  /** Whether a request holds that user message, and the answer to it has not started. */
+  /** Whether a request contains that user message, and the answer to it has not started. */
   hasMessage(messageId: string): boolean {
     return this.#all.some(({ message }) => message?.id === messageId);
   }
 
-  /** Whether any request holds a user message whose answer has not started. */
+  /** Whether any request contains a user message whose answer has not started. */
   get hasMessages(): boolean {
     return this.#all.some(({ message }) => message !== undefined);
   }

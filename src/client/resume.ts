@@ -3,8 +3,8 @@ import { isSettled, toolNameOf, waitingFor } from '../protocol/tool-call.ts';
 import { type AnswerMemory, factsOf, type ToolPart, toolPartsOf } from './tool-calls.ts';
 
 /**
- * The resume rule, for `sendAutomaticallyWhen` of `useChat`: send when the messages hold an answer that was not sent, and no call
- * beside it still waits for the user or the browser.
+ * The resume rule, for `sendAutomaticallyWhen` of `useChat`: send when a message contains an answer that was not sent, and no other call of that
+ * message still waits for the user or the browser.
  *
  * @example
  * const transport = new DuologueTransport({ url: '/duologue' });
@@ -37,7 +37,7 @@ export function unsentAnswers(message: UIMessage, memory: AnswerMemory, isLast: 
   );
 }
 
-/** The outputs in these messages that were not sent and that the server waits for. They are sent before a new user message. */
+/** The outputs in these messages that the server waits for and that were not sent. The transport sends them before a new user message. */
 export function unsentOutputs<M extends UIMessage>(
   messages: readonly M[],
   memory: AnswerMemory,

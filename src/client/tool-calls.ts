@@ -2,7 +2,7 @@ import type { UIMessage } from 'ai';
 import { type Chunk, CONFIRMATION_TOOL, type ToolFacts, type WaitingAnswer } from '../protocol/chunks.ts';
 import { isSettled, type ToolCallState, toolNameOf, waitingFor } from '../protocol/tool-call.ts';
 
-/** A message part that shows a tool call, in whichever state. */
+/** A message part that shows a tool call, in any state. */
 export interface ToolPart {
   type: string;
   toolCallId: string;
@@ -23,7 +23,7 @@ export type AnswerPart = Pick<ToolPart, 'toolCallId' | 'state'> & { approval?: {
 /** The two kinds of answer to a call: the decision of the user, and the output of the browser. */
 export type AnswerKind = 'decision' | 'output';
 
-/** What a transport remembers of the calls that it carried. The resume rule reads it. */
+/** What a transport knows about the calls of its chat. The resume rule reads it. */
 export interface AnswerMemory {
   /** Whether the transport sent that answer to the call. */
   wasSent(toolCallId: string, kind: AnswerKind): boolean;
@@ -35,7 +35,7 @@ export interface AnswerMemory {
   runs(toolName: string): boolean;
 }
 
-/** A tool call as the client knows it: what the server sent of it, and the user's decision. */
+/** A tool call as the client knows it: the facts that the server sent, and the user's decision. */
 export interface TrackedCall extends ToolFacts {
   id: string;
   toolName: string;
@@ -48,13 +48,13 @@ export interface TrackedCall extends ToolFacts {
   confirmation?: string | undefined;
 }
 
-/** Owns the calls of a conversation: what the server sent about each, and which answers the page sent. */
+/** Owns the calls of a conversation: the facts that the server sent about each, and the answers that the page sent. */
 export class ToolCalls implements AnswerMemory {
   readonly #calls = new Map<string, TrackedCall>();
   readonly #sent = new Set<string>();
   /** The id of each confirmed call, with the id of the confirmation call that approved it. */
   readonly #confirmed = new Map<string, string>();
-  /** Calls that waited for an answer when the connection started, also of messages that this transport did not carry. */
+  /** The calls that waited for an answer when the connection started, also those in messages that arrived before it. */
   #awaited: ReadonlySet<string> = new Set();
   readonly #runnable: ReadonlySet<string>;
 
@@ -93,7 +93,7 @@ export class ToolCalls implements AnswerMemory {
       case 'data-settled':
         return this.#settle(chunk.data.toolCallId, 'output-error');
       default:
-        // No other chunk is about a call.
+        // Other chunks are not about calls.
         return;
     }
   }

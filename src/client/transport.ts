@@ -32,13 +32,13 @@ export interface TransportOptions extends ExecutorOptions, ReceiverOptions, Conn
    * `useChat` of `@ai-sdk/react` 4 also calls `stop()` when a component unmounts; with `detach` only `interrupt()` interrupts.
    */
   onAbort?: 'interrupt' | 'detach' | undefined;
-  /** Makes ids for requests. Default: `crypto.randomUUID`. */
+  /** Creates ids for requests. Default: `crypto.randomUUID`. */
   newId?: (() => string) | undefined;
 }
 
 /** Options of the transport over WebSocket. */
 export interface DuologueTransportOptions extends TransportOptions, WebSocketLinkOptions {
-  /** Makes links of another kind, from these options. */
+  /** Creates links of another kind from these options. */
   link?: ((options: DuologueTransportOptions) => LinkKind) | undefined;
   /** Replaces the clock and the timers of the page, for tests. */
   timers?: Timers | undefined;
@@ -47,7 +47,7 @@ export interface DuologueTransportOptions extends TransportOptions, WebSocketLin
 /** Options of the transport over HTTP. */
 export interface DuologueSseTransportOptions extends TransportOptions, HttpOptions {}
 
-/** Options of a transport for messages of a type, whose tools say which executors there must be. */
+/** The options of a transport, with the executors that the tools of the message type need. */
 export type WithExecutors<Options, M extends UIMessage> = Omit<Options, 'executors'> &
   ExecutorOption<'executors', M>;
 
@@ -85,14 +85,14 @@ export const TRANSPORT_CHECKS: OptionChecks<DuologueTransportOptions & DuologueS
   network: object,
 };
 
-/** How many milliseconds the message that is being written may take to arrive on a new connection. */
+/** How many milliseconds a new connection waits for the message that the agent is writing. */
 const UNREAD_MS = 2_000;
 
 type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>['sendMessages']>[0];
 
 /**
- * A `ChatTransport` for `useChat` over one WebSocket. A response outlives its socket: the chat does not notice a reconnect. A transport
- * owns everything about its chat; make one for each chat, and `close()` it.
+ * A `ChatTransport` for `useChat` over one WebSocket. A response outlives its socket, so the chat does not notice a reconnect. A transport belongs to
+ * one chat: create one for each chat, and `close()` it.
  *
  * @example
  * const transport = new DuologueTransport({ url: '/duologue' });
@@ -136,7 +136,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return this.#calls;
   }
 
-  /** Connects before the first message does. With another chat id it leaves the previous chat. */
+  /** Connects at once; otherwise the first message connects. With another chat id it leaves the previous chat. */
   connect(chatId: string): void {
     this.connection.connect(this.#options.sessionId ?? chatId);
     if (this.#chatId !== null && this.#chatId !== chatId) this.#receiver.end();
@@ -201,7 +201,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.#tools.answer(toolCallId, { state: 'output-error', errorText });
   }
 
-  /** Sends a decision at once, also while a response is read. */
+  /** Sends a decision at once, even while the chat reads a response. */
   sendDecision(toolCallId: string, approved: boolean, reason?: string): void {
     const id = this.#calls.get(toolCallId)?.approvalId ?? '';
     const approval = { id, approved, ...(reason === undefined ? {} : { reason }) };
@@ -228,7 +228,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return this.#responses.buffered;
   }
 
-  /** Takes the chunks that wait for a reader of a message, to show them without a response. */
+  /** Removes and returns the chunks of a message that wait for a reader, to show them without a response. */
   takePending(messageId: string): Chunk[] {
     return this.#responses.takeBuffered(messageId);
   }
@@ -248,7 +248,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.#receiver.resync();
   }
 
-  /** The page loaded these messages over HTTP: outcomes of their calls arrive without a replay of the messages. */
+  /** Call it when the page loaded these messages over HTTP. The outcomes of their calls then arrive without a replay of the messages. */
   load(messages: readonly M[]): void {
     this.#responses.load(messages);
   }
@@ -351,7 +351,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 }
 
 /**
- * A `ChatTransport` for `useChat` over HTTP: a post for each request, and one stream for all chunks, which reconnects by itself.
+ * A `ChatTransport` for `useChat` over HTTP: one POST for each request, and one stream for all chunks, which reconnects by itself.
  *
  * @example
  * const transport = new DuologueSseTransport({ url: '/duologue' });

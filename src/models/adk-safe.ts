@@ -156,7 +156,7 @@ class PairModel extends BaseLlm {
   }
 }
 
-/** Wraps the model of every LLM agent of a tree. Doing it twice changes nothing. */
+/** Wraps the model of every LLM agent of a tree. A second call changes nothing. */
 export function instrumentModels(root: AgentRoot, options?: AdkSafeOptions): void {
   for (const agent of agentsIn(root)) {
     if (!isLlmAgent(agent) || !agent.model) continue;

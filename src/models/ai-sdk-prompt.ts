@@ -21,7 +21,7 @@ type ToolResults = Extract<Message, { role: 'tool' }>['content'];
 type ProviderMetadata = NonNullable<FilePart['providerOptions']>;
 type JsonObject = ProviderMetadata[string];
 
-/** The settings of ADK that the AI SDK has under the same name. */
+/** The settings that have the same name in ADK and in the AI SDK. */
 const SETTINGS = [
   'temperature',
   'maxOutputTokens',
@@ -36,7 +36,7 @@ const SETTINGS = [
 /** The key of a part under which metadata of the provider is stored. */
 const METADATA = 'aiSdk';
 
-/** The field of a part that stores metadata of the provider, which gets it back with the part. */
+/** Stores metadata of the provider in a field of a part. The provider gets it back when the part is sent to it again. */
 export function keepMetadata(metadata: ProviderMetadata | undefined): Pick<Part, 'partMetadata'> {
   return metadata ? { partMetadata: { [METADATA]: metadata } } : {};
 }
@@ -145,7 +145,10 @@ function toFile({ inlineData, fileData }: Part, isBare: boolean): FilePart | und
   return file(url, { type: 'url', url });
 }
 
-/** Gives ids to calls without one. ADK removes its own ids, and providers need them: responses match calls by name, in order. */
+/**
+ * Gives ids to calls that have none, because ADK removes its own ids and providers need them. A response without an id belongs to the oldest open
+ * call of its name.
+ */
 class CallIds {
   private readonly open = new Map<string, string[]>();
   private made = 0;

@@ -5,7 +5,7 @@ import { keepMetadata, type StreamPart, toCallOptions } from './ai-sdk-prompt.ts
 import { TurnBasedLiveConnection } from './live/turn-based.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
 
-/** A language model of an AI SDK provider, of the contract of `ai` 6 (`v3`) or 7 (`v4`). */
+/** A language model of an AI SDK provider. `specificationVersion` is `v3` for `ai` 6 and `v4` for `ai` 7. */
 export interface AiSdkModel {
   readonly specificationVersion: string;
   readonly provider: string;
@@ -85,7 +85,10 @@ const FINISH: Record<string, FinishReason> = {
 /** An empty response, which shows that the model is still writing. */
 const ALIVE: LlmResponse = { partial: true };
 
-/** Collects the stream of a provider: each delta becomes a partial response, the end the whole answer. */
+/**
+ * Collects the stream of a provider: each delta becomes a partial response, and the end of the stream becomes the final response with the whole
+ * answer.
+ */
 class Answer {
   private readonly parts: Part[] = [];
   private readonly texts = new Map<string, Part>();
@@ -189,7 +192,10 @@ function toCall(call: Extract<StreamPart, { type: 'tool-call' }>): Part {
   return part;
 }
 
-/** Parses the arguments of a call. Providers send no text, or `null`, for none; any other value but an object is unreadable. */
+/**
+ * Parses the arguments of a call. For a call without arguments, providers send an empty text or `null`; any other value that is not an object is
+ * unreadable.
+ */
 function readArguments(input: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(input.trim() || '{}') ?? {};

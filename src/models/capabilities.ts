@@ -2,7 +2,7 @@ import { type BaseLlm, isBaseLlm, isLlmAgent } from '@google/adk';
 import { type AgentRoot, agentsIn } from '../adk/agents.ts';
 import { AdkSafeModel } from './adk-safe.ts';
 
-/** What a model accepts and gives beside text. */
+/** What a model accepts and produces besides text. */
 export interface ModelCapabilities {
   /** It understands speech. */
   audioIn: boolean;
@@ -33,7 +33,7 @@ export function capabilitiesOf(root: AgentRoot): ModelCapabilities {
   }
 }
 
-/** Whether a model of the tree can only be used live: driven turn by turn, its agent could not answer. */
+/** Whether a model of the tree can only be used live, so that its agent could not answer turn by turn. */
 export function isLiveOnly(root: AgentRoot): boolean {
   return [...agentsIn(root)].some(
     (agent) => isLlmAgent(agent) && agent.model instanceof AdkSafeModel && agent.model.liveOnly,

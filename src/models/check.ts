@@ -4,7 +4,7 @@ import { failureOf, ModelFailure } from './provider-error.ts';
 /** How long the model may take to answer the test question. */
 const TIMEOUT_MS = 10_000;
 
-/** What is wrong with a model that its provider refuses, by the code of the failure. */
+/** Describes what is wrong with a model, by the error code of its provider. */
 const WORDS: Readonly<Record<string, string>> = {
   '401': 'its provider does not accept the key (401)',
   '403': 'its provider does not let this key use it (403)',

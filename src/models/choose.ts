@@ -18,9 +18,9 @@ export interface ChosenModel {
   howToChange: string;
 }
 
-/** How a model is chosen. */
+/** Options of `chooseModel`. */
 export interface ChooseOptions {
-  /** Whether live runs may have a model of their own; true by default. */
+  /** Whether live runs may use a different model than turns; true by default. */
   live?: boolean;
   /** Loads an optional package. */
   load?: (name: string) => Promise<unknown>;
@@ -30,7 +30,7 @@ export interface ChooseOptions {
 
 const GEMINI_TURN = 'gemini-3.8-flash';
 const GEMINI_LIVE = 'gemini-3.8-live';
-/** The live model that is generally available on Vertex, and a region that has it: `global` has no live model. */
+/** The live model that is generally available on Vertex AI, and a region that has it: the location `global` has no live model. */
 const VERTEX_LIVE = 'gemini-live-2.5-flash-native-audio';
 const VERTEX_LIVE_LOCATION = 'us-central1';
 const GEMINI_KEYS = ['GOOGLE_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_GENAI_API_KEY'];
@@ -82,7 +82,7 @@ function namesFrom(env: Environment): { names: [turn: string, live?: string]; wh
   return { names: ['embedded'], why: 'No key of a model provider is set.' };
 }
 
-/** Adds the default model to a name that names only the provider. */
+/** Completes a name that consists of a provider alone with the provider's default model. */
 function wholeName(name: string): string {
   if (name === 'vertex') return `vertex/${GEMINI_TURN}`;
   const model = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name]?.model : null;

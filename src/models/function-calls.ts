@@ -31,7 +31,7 @@ export function callIdsIn(contents: Content[]): Set<string> {
   return ids;
 }
 
-/** Removes ids that were used before. ADK finds a call by its id alone, and gives a call without id a new one. */
+/** Removes ids that were used before. ADK finds a call by its id alone, and gives a new id to a call without one. */
 export function releaseUsedIds(calls: FunctionCall[], used: Set<string>): void {
   for (const call of calls) {
     if (!call.id) continue;

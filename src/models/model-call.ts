@@ -8,12 +8,12 @@ import { callGemini, keepsStockCalls } from './gemini/call.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
 import { elapsed, type RetryPolicy, retryPolicyOf, waitBefore, waitingResponse } from './retry-policy.ts';
 
-/** How a model is called. */
+/** Options of `callModel`. */
 export interface CallModelOptions {
   stream?: boolean | undefined;
   signal?: AbortSignal | undefined;
   retryPolicy?: Partial<RetryPolicy> | undefined;
-  /** Takes partial texts and thoughts instead of the caller. */
+  /** Receives partial texts and thoughts instead of the caller. */
   fastPath?: FastPath | undefined;
 }
 
@@ -47,7 +47,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private readonly usedIds: Set<string>;
   private readonly fastPath: FastPath | undefined;
   private isOver = false;
-  /** The step that the caller waits for. */
+  /** Resolves the `next()` that the caller waits for. */
   private settle: ((step: Step | Promise<Step>) => void) | undefined;
 
   private tries = 0;
@@ -59,7 +59,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private hasBegun = false;
   /** When the call is repeated, in elapsed time: a wait must not grow when the clock of the machine is set back. */
   private retryAt: number | undefined;
-  /** Since when the call waits for the provider; null while the caller handles a response. */
+  /** The time since which the call waits for the provider; null while the caller handles a response. */
   private silentSince: number | null = null;
   private cancelTimer: () => void = () => undefined;
 
@@ -108,7 +108,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     return this;
   }
 
-  /** Calls the provider, at once or when the wait is over. */
+  /** Calls the provider: at once, or when the wait before a repetition is over. */
   private begin(): void {
     const { timer } = this.retryPolicy;
     const { retryAt } = this;
@@ -184,7 +184,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     const { reason } = failure;
     const wait = this.hasBegun ? undefined : waitBefore(this.tries, failure, this.retryPolicy);
     if (wait === undefined || reason === undefined) {
-      // After its first token, a provider that cannot be reached any more has cut off its answer.
+      // A connection that is lost after the first token has cut off the answer.
       const code = this.hasBegun && failure.code === 'UNREACHABLE' ? 'INCOMPLETE' : failure.code;
       this.end({ done: false, value: this.final.failed(code, failure.message) });
       return;

@@ -13,7 +13,7 @@ export interface Notice {
 
 const PREFIX = 'The result of an earlier tool call has arrived: ';
 
-/** The line of text that gives a model the result of a call that it knows as pending. */
+/** A line of text that gives a model the result of a call that it believes to be pending. */
 export function noticeOf(
   name: string,
   args: Record<string, unknown>,
@@ -22,7 +22,7 @@ export function noticeOf(
   return PREFIX + JSON.stringify({ name, args, response });
 }
 
-/** Reads a notice; undefined for any other text. A user can type one too: believe it only if the response to the call says the same. */
+/** Reads a notice; undefined for any other text. A user can type such a text too: trust it only if the call in the history has the same response. */
 export function readNotice(text: string): Notice | undefined {
   if (!text.startsWith(PREFIX)) return undefined;
   try {

@@ -21,7 +21,7 @@ export type FailureCode =
   /** The provider sent data that is no message. */
   | 'UNREADABLE';
 
-/** A model call that failed because of the provider, or on the way to it. Its message holds no key. */
+/** The error of a model call that failed at the provider, or on the way to it. Its message contains no key. */
 export class ModelFailure extends Error {
   readonly code: FailureCode;
   /** After how long to call again, if the provider said so. */
@@ -34,7 +34,7 @@ export class ModelFailure extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Why another attempt may succeed; undefined when none will. */
+  /** The reason why another attempt may succeed; undefined when no attempt will. */
   get reason(): WaitingReason | undefined {
     const { code } = this;
     if (code === '429') return 'rate_limited';
@@ -44,7 +44,7 @@ export class ModelFailure extends Error {
   }
 }
 
-/** Converts any error of a call: to a `ModelFailure` if the provider failed, otherwise to an error. The message holds no key. */
+/** Converts any error of a call: to a `ModelFailure` if the provider failed, otherwise to an `Error`. The message contains no key. */
 export function failureOf(error: unknown, secrets: readonly string[] = []): Error {
   if (error instanceof ModelFailure) return error;
   const unwrappedError = unwrapped(error);
@@ -91,7 +91,7 @@ function unwrapped(error: unknown): ProviderError {
   };
 }
 
-/** The cause of the AI SDK's generic "Failed to process successful response"; any other error itself. */
+/** Returns the cause of the AI SDK's generic error "Failed to process successful response", and any other error unchanged. */
 function telling(error: Error): Error {
   const isEmpty = error.message === 'Failed to process successful response';
   return isEmpty && error.cause instanceof Error ? error.cause : error;
@@ -123,7 +123,7 @@ function statusIn(error: unknown): number | undefined {
   return typeof code === 'number' && code >= 400 && code <= 599 ? code : undefined;
 }
 
-/** The codes for error names in a stream, which has no HTTP status. */
+/** The codes for error names that providers send inside a stream, where there is no HTTP status. */
 const NAMED: readonly [RegExp, FailureCode][] = [
   [/overloaded/i, '529'],
   [/rate_limit|throttling|resource_exhausted|too_many_requests/i, '429'],
@@ -190,7 +190,7 @@ function headersOf(error: unknown): Record<string, string> {
   return ((error ?? {}) as { responseHeaders?: Record<string, string> }).responseHeaders ?? {};
 }
 
-/** The retry delay: a header in seconds, milliseconds or as a date, or a detail of the body. */
+/** The delay that the provider asks for: a header in seconds, in milliseconds or as a date, or a field of the body. */
 function retryAfterOf(error: unknown, unwrappedError: ProviderError): number | undefined {
   const headers = headersOf(error);
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
@@ -202,7 +202,7 @@ function retryAfterOf(error: unknown, unwrappedError: ProviderError): number | u
   return Number.isNaN(date) ? unwrappedError.retryAfterMs : Math.max(0, date - Date.now());
 }
 
-/** Keys of the known providers, and words that stand before one. */
+/** Matches keys of the known providers, and values after words such as `token=`. */
 const KEY =
   /(\b(?:sk-|AIza|AQ\.|AKIA|ASIA|ABSK|ya29\.|gsk_|xai-|hf_)|\b(?:bearer|basic)\s+|(?:key|token|secret|credential|signature)["']?\s*[:=]\s*["']?)[\w\-.~+/=*%]{6,}/gi;
 
@@ -216,7 +216,7 @@ export function withoutKeys(text: string, secrets: readonly string[] = []): stri
   return clean.replace(KEY, '$1…');
 }
 
-/** A message of a provider as one line: the title of a web page, the beginning of a long text. */
+/** Shortens a message of a provider to one line: of a web page only the title, of a long text only the beginning. */
 export function oneLine(text: string): string {
   const isPage = /<(!doctype|html|head|body)\b/i.test(text);
   const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim();

@@ -7,9 +7,9 @@ import type { ModelFailure } from './provider-error.ts';
 export interface Timer {
   /** Milliseconds since 1970, for times that are shown. The clock may be set back. */
   now(): number;
-  /** Milliseconds since any moment, for measuring. Never set back; without it `now` is used. */
+  /** Milliseconds since an arbitrary moment, to measure durations. It never goes back; without it `now` is used. */
   elapsed?(): number;
-  /** Calls back after that many milliseconds; the returned function cancels. */
+  /** Calls `callback` after that many milliseconds; the returned function cancels the call. */
   after(ms: number, callback: () => void): () => void;
 }
 
@@ -50,7 +50,7 @@ const DEFAULTS: RetryPolicy = {
   random: Math.random,
 };
 
-/** The elapsed time of a timer. */
+/** The elapsed milliseconds of a timer, by `now` if it has no `elapsed`. */
 export function elapsed(timer: Timer): number {
   return timer.elapsed?.() ?? timer.now();
 }
@@ -60,7 +60,7 @@ export function retryPolicyOf(given: Partial<RetryPolicy> = {}): RetryPolicy {
   return { ...DEFAULTS, ...given };
 }
 
-/** How long to wait before the next attempt; undefined when there is none. */
+/** How long to wait before the next attempt; undefined when the call is not repeated. */
 export function waitBefore(tries: number, failure: ModelFailure, policy: RetryPolicy): number | undefined {
   if (failure.reason === undefined || tries > policy.retries) return undefined;
   const { retryAfterMs } = failure;

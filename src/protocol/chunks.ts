@@ -25,16 +25,16 @@ type Exact<T> = T extends readonly (infer Item)[]
 /** Where a tool runs (server or client) and whether the user is asked first: these two facts give the four kinds of tool. */
 export type ToolFacts = Exact<z.infer<typeof toolFacts>>;
 
-/** What the server asks the user for. */
+/** A question to the user: its kind, its text, and the schema of the answer. */
 export type Question = Exact<z.infer<typeof question>>;
 
 /** What the server writes into the metadata of an assistant message. */
 export type MessageMetadata = Exact<z.infer<typeof messageMetadata>>;
 
-/** Token counts of a message, inclusive totals; null where the model reports none. */
+/** Token counts of a message. `input` and `output` are totals that include the other counts; a count is null where the model reports none. */
 export type TokenUsage = NonNullable<MessageMetadata['usage']>;
 
-/** A stretch of the answer that the model attributes to a source. */
+/** A part of the answer's text that the model attributes to a source. */
 export type Citation = NonNullable<MessageMetadata['citations']>[number];
 
 /** A request that the server accepted; `messageId` is the message in which the agent answers it. */
@@ -49,7 +49,7 @@ export type SessionCapabilities = z.infer<typeof modelCapabilities>;
 /** The data of each `data-*` chunk, by its name without `data-`. */
 export type DataParts = { [Name in keyof typeof DATA]: Exact<z.infer<(typeof DATA)[Name]['fields']>> };
 
-/** What a server sends first on a connection. */
+/** The data of `data-session`, the first chunk on a connection. */
 export type SessionInfo = DataParts['session'];
 
 /** Why the server asks the model again. */
@@ -98,7 +98,7 @@ export function declinedText(reason?: string): string {
   return reason ? `The user declined to answer: ${reason}` : 'The user declined to answer';
 }
 
-/** The error text of a client tool that did not answer in time. */
+/** The error text of a call for which the browser sent no output in time. */
 export function outputTimedOut(toolName: string): string {
   return `Timeout waiting for ${toolName} result`;
 }

@@ -84,7 +84,7 @@ export interface WireError {
   requestId?: string;
 }
 
-/** An error with a code of `ERRORS`. Its message is sent over the wire, and is meant for the user of the client. */
+/** An error with a code of `ERRORS`. The server sends its message to the client, which may show it to the user. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
   readonly code: ErrorCode;
@@ -124,7 +124,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Any thrown value as a ProtocolError. An error that was not meant for the wire becomes `internal`, without its message. */
+/** Converts any thrown value to a `ProtocolError`. Any other error becomes `internal`, and its message is not sent to clients. */
 export function toProtocolError(thrown: unknown): ProtocolError {
   if (thrown instanceof ProtocolError) return thrown;
   return new ProtocolError('internal', 'Something went wrong on the server. Please try again.');

@@ -26,8 +26,8 @@ type BlockStart = Extract<Chunk, { type: 'text-start' | 'reasoning-start' }>;
 type BlockPart = Extract<MessagePart, { type: 'text' | 'reasoning' }>;
 
 /**
- * Builds a message from its chunks, as the AI SDK's client does, so that the server stores what the browser shows.
- * `message` can be read after any chunk. It changes with the next one: copy it to keep it.
+ * Builds a message from its chunks, as the AI SDK's client does, so that the server stores the same message that the browser shows. `message` can be
+ * read after any chunk. It changes with the next one: copy it to keep it.
  */
 export class MessageFold {
   readonly message: Message;

@@ -14,7 +14,7 @@ interface Named {
   requestId?: string | undefined;
 }
 
-/** Who finds the end of the user's speech: the client, by `start` and `stop`, or the model. */
+/** Which side detects when the user's speech starts and ends: the client, which sends `start` and `stop`, or the model (`server`). */
 export type Detection = 'client' | 'server';
 
 /** The content of an `interrupt` frame: the message (absent: the one being streamed), and how many milliseconds of its sound were played. */

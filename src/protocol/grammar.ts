@@ -114,7 +114,7 @@ export class Grammar {
     return wrong;
   }
 
-  /** The faults of a stream that ends here. */
+  /** Call it at the end of the stream. Returns the faults of an incomplete stream, one text for each. */
   end(): string[] {
     const wrong: string[] = [];
     this.closed((message) => wrong.push(`end: ${message}`));

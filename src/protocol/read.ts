@@ -12,13 +12,16 @@ export type InputPart =
 /** The metadata that a page gives a user message: any JSON object, without the keys that the server writes. */
 export type PageMetadata = Readonly<Record<string, unknown>>;
 
-/** What a post or a `message` frame requests: to answer a user message, to apply answers to open calls, or to continue a message that was cut. */
+/**
+ * What a `POST /stream` or a `message` frame requests: to answer a user message, to apply answers to open calls, or to continue a message that was
+ * cut.
+ */
 export type Input =
   | { kind: 'message'; id: string | undefined; parts: InputPart[]; metadata?: PageMetadata }
   | { kind: 'answers'; messageId: string | undefined; answers: Answer[] }
   | { kind: 'continuation'; messageId: string };
 
-/** Reads a post or a `message` frame. With the trigger `continue-message` its messages are not read. Throws a `ProtocolError`. */
+/** Reads the body of `POST /stream` or a `message` frame. With the trigger `continue-message` its messages are not read. Throws a `ProtocolError`. */
 export function readRequest(
   { trigger, messageId, messages }: { trigger?: unknown; messageId?: unknown; messages?: unknown },
   limits: Limits = LIMITS,

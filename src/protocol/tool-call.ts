@@ -89,7 +89,7 @@ export type Answer =
       approvalId?: string;
       approved: boolean;
       reason?: string;
-      /** What the user sends the tool with the decision. */
+      /** The answer that the user sends to the tool together with the decision. */
       payload?: unknown;
       input?: unknown;
     }
@@ -103,8 +103,8 @@ export function toolNameOf(part: { type: string; toolName?: unknown }): string |
 }
 
 /**
- * The answers in the parts of an assistant message, in order. An approval is read whatever state the part is in,
- * since the SDK keeps it on parts that already have an output. Parts without an answer are ignored.
+ * The answers in the parts of an assistant message, in order. An approval is read in every state of the part, because the SDK keeps it in parts that
+ * already have an output. Parts without an answer are ignored.
  */
 export function answersIn(parts: readonly unknown[], limits: Limits = LIMITS): Answer[] {
   const answers: Answer[] = [];

@@ -21,8 +21,8 @@ type ReconnectOptions = Parameters<DuologueTransport<Message>['reconnectToStream
 const READY: Pick<ConversationState, 'history'> = { history: { status: 'ready' } };
 
 /**
- * One session on one page: a `Chat` of the AI SDK, the transport of the current mode, and what a `Chat` cannot do by itself, such as
- * loading older messages and showing what other pages did.
+ * One session on one page: a `Chat` of the AI SDK and the transport of the current mode. It adds what a `Chat` cannot do by itself, such as loading
+ * older messages and showing changes that other pages made.
  */
 export class Conversation {
   readonly chat: Chat<Message>;
@@ -39,7 +39,7 @@ export class Conversation {
   #loading: AbortController | null = null;
   /** The request for an older page that is in progress. */
   #loadingOlder: Promise<void> | null = null;
-  /** Resolves when the chat has started to read the message that `#resume` made it read. */
+  /** Resolves when the chat has started to read the message for which `#resume` was called. */
   #resuming: Promise<void> = Promise.resolve();
   #onResumed: () => void = () => undefined;
 
@@ -111,7 +111,7 @@ export class Conversation {
     return this.#loadingOlder;
   }
 
-  /** Connects at once, and takes the session back from another page. */
+  /** Connects at once, and makes this page the active one if another page took over. */
   async reconnect(): Promise<void> {
     this.chat.clearError();
     this.#live.connect(this.chat.id);
@@ -132,7 +132,7 @@ export class Conversation {
     await this.chat.sendMessage();
   }
 
-  /** Sends the user's decision, also while the agent answers. */
+  /** Sends the user's decision, even while the agent answers. */
   async decide(approval: PendingApproval, approved: boolean, reason?: string): Promise<void> {
     const { id, toolCallId, messageId, isConfirmation } = approval;
     // A chat that resumes a message builds the message anew from its chunks, and would overwrite a decision that is written before that.
@@ -315,13 +315,16 @@ export class Conversation {
     if (code === 'answer_refused' || code?.startsWith('nothing_to_')) this.#live.resync();
   }
 
-  /** Shows what other pages did, unless the chat is reading a response: the chat would overwrite the change with its next chunk. */
+  /** Shows changes that other pages made, unless the chat is reading a response: the chat would overwrite the change with its next chunk. */
   #showQueued(): void {
     if (this.#isBusy || this.#state.history.status === 'loading') return;
     this.#shown.showQueued(this.#live.pending);
   }
 
-  /** Shows chunks that no response has read: lets the chat read them in a response where it can, and else adds them to the message here. */
+  /**
+   * Shows chunks that no response has read: lets the chat read them as a response where that is possible, and otherwise adds them to the message
+   * here.
+   */
   #showPending(): void {
     // Loaded messages will replace all that is shown.
     if (this.#state.history.status === 'loading') return;

@@ -82,7 +82,7 @@ function approvalOf(messageId: string, part: Part): PendingApproval | null {
   };
 }
 
-/** The message that `sendMessage()` without a message continues: the last one with a decision, else the last of all. */
+/** The message that `sendMessage()` without a message continues: the last one with a decision, or else the last message. */
 export function continuedMessage(messages: readonly Message[]): Message | undefined {
   const decided = messages.findLast(({ parts }) =>
     parts.some((part) => 'toolCallId' in part && part.state === 'approval-responded'),

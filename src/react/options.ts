@@ -1,10 +1,10 @@
 import type { ConnectionState, DuologueTransportOptions, Executors, HttpOptions } from '../client/index.ts';
 import type { Chunk, Message } from '../protocol/chunks.ts';
 
-/** How a conversation is carried: `sse` posts each request over HTTP, `bidi` uses one WebSocket for everything, sound included. */
+/** The transport of a conversation: `sse` posts each request over HTTP, `bidi` uses one WebSocket for everything, sound included. */
 export type Mode = 'sse' | 'bidi';
 
-/** Data of the server that is in no message: transcripts, errors, what other pages did. */
+/** Data of the server that is not part of a message: transcripts, errors, changes that other pages made. */
 export type TransientData = Extract<Chunk, { type: `data-${string}` }>;
 
 /** Options of a conversation. */
@@ -19,13 +19,13 @@ export interface ConversationOptions
   messages?: Message[] | undefined;
   /** How many milliseconds a browser tool may run. */
   toolTimeoutMs?: number | undefined;
-  /** Gets data that is in no message. */
+  /** Gets data that is not part of a message. */
   onData?: ((data: TransientData) => void) | undefined;
   onError?: ((error: Error) => void) | undefined;
   onFinish?: ((result: { message: Message; messages: Message[] }) => void) | undefined;
 }
 
-/** What a page shows beside the messages. */
+/** The state that a page shows besides the messages. */
 export interface ConversationState {
   /** The current mode. A change waits for the end of the response that is being read. */
   mode: Mode;

@@ -4,8 +4,8 @@ import { MessageFold } from '../protocol/fold.ts';
 import type { TransientData } from './options.ts';
 
 /**
- * Applies the changes to the messages of a chat that do not come in a response: what other pages did, and chunks that no response reads.
- * Changes of other pages are queued, because a chat that is reading a response would overwrite them.
+ * Applies the changes to the messages of a chat that do not arrive in a response: changes of other pages, and chunks that no response reads. Changes
+ * of other pages are queued, because a chat that is reading a response would overwrite them.
  */
 export class ShownMessages {
   readonly #chat: { messages: Message[] };
@@ -117,7 +117,7 @@ export class ShownMessages {
       case 'data-rewind':
         return this.#rewind(change.data);
       default:
-        // No other data changes a message.
+        // Other data does not change a message.
         return;
     }
   }

@@ -19,7 +19,7 @@ export type UseDuologueOptions<TOOLS extends ToolRecord = ToolRecord> = Omit<
     onFinish?: ((result: { message: Message<TOOLS>; messages: Message<TOOLS>[] }) => void) | undefined;
   };
 
-/** What `useChat` returns, and what a conversation with approvals needs beside it. */
+/** The result of `useDuologue`: everything that `useChat` returns, and the additions for approvals, connection and session. */
 export interface UseDuologueHelpers<TOOLS extends ToolRecord = ToolRecord>
   extends UseChatHelpers<Message<TOOLS>> {
   /** The current mode: a change waits for the end of the response that is being read. */
@@ -45,7 +45,7 @@ export interface UseDuologueHelpers<TOOLS extends ToolRecord = ToolRecord>
   interrupt(): void;
   /** Asks the agent to continue its last answer, which was cut by its length, a filter, an error, a stop or a crash of the server. */
   continueAnswer(): Promise<void>;
-  /** Connects at once, and takes the conversation back from another page. */
+  /** Connects at once, and makes this page the active one if another page took over. */
   reconnect(): Promise<void>;
   /** Whether this page runs browser tools and plays sound, or another page with the same conversation does. */
   active: ConversationState['active'];

@@ -1,12 +1,12 @@
 export { systemClock } from '../models/retry-policy.ts';
 
-/** The time of the server; tests pass their own. */
+/** The clock of the server. Tests replace it. */
 export interface Clock {
-  /** Milliseconds since 1970, for times that are stored or sent. May be set back. */
+  /** Milliseconds since 1970, for times that are stored or sent. It may be set back. */
   now(): number;
-  /** Milliseconds since some moment, for durations within this process: limits, silence. Never set back. */
+  /** Milliseconds since an arbitrary moment, for durations within this process, such as limits and timeouts. It never goes back. */
   elapsed(): number;
-  /** Calls back after that many milliseconds; the returned function cancels. */
+  /** Calls `callback` after that many milliseconds; the returned function cancels the call. */
   after(ms: number, callback: () => void): () => void;
 }
 

@@ -33,7 +33,9 @@ interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'new
   budget: BudgetLimits;
 }
 
-/** Creates what all sessions of a server share: the agent with its gates, ADK's runner on the store, and the options with their defaults. */
+/**
+ * Creates the engine, which all sessions of a server share: the agent with its gates, ADK's runner on the store, and the options with their defaults.
+ */
 export function createEngine(options: DuologueOptions, base: Base): Engine {
   const { clock, logger, store, shared, owners, logs, newId, budget } = base;
   const { agent: given, artifactService, memoryService, credentialService } = options;
@@ -144,7 +146,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   };
 }
 
-/** A body that could never fit into the budget is `too_large`, rather than `overloaded` each time the client retries. */
+/** Limits a body to the budget. A larger body is `too_large`, instead of `overloaded` at every retry of the client. */
 function limitsWithin({ userBytes, serverBytes }: BudgetLimits, given: Partial<Limits> = {}): Limits {
   const limits = { ...LIMITS, ...given };
   return { ...limits, bodyBytes: Math.min(limits.bodyBytes, userBytes, serverBytes) };

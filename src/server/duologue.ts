@@ -48,11 +48,12 @@ export interface Duologue extends ServerApi {
   /** Reports the address on which the server listens: to the `logger` of the options, or in one line on the console. For adapters that open the port. */
   listens(url: string): void;
   /**
-   * For a node of a cluster: accepts no more sessions, and hands each of its own over to another node when its agent is at rest. Resolves when none is left,
-   * or after `drainMs`. Until then the other nodes must reach this one. Without a cluster it does nothing.
+   * For a node of a cluster: accepts no more sessions, and hands each of its sessions over to another node when the agent of the session is idle.
+   * Resolves when no session is left, or after `drainMs`. Until then the other nodes must be able to reach this one. Without a cluster it does
+   * nothing.
    */
   handOver(): Promise<void>;
-  /** Hands over its sessions where it can, ends the rest within a few seconds, and closes store and hub. */
+  /** Hands its sessions over where possible, ends the others within a few seconds, and closes store and hub. */
   close(): Promise<void>;
 }
 
@@ -60,7 +61,7 @@ export interface Duologue extends ServerApi {
 const ALIVE_MS = 2000;
 /** How long a store may take to close. */
 const CLOSE_MS = 2000;
-/** A key with fewer characters is warned about. */
+/** The server logs a warning about a key with fewer characters. */
 const SAFE_KEY_LENGTH = 16;
 
 /**
@@ -118,7 +119,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
         onLost: (key) => registry.lose(key),
       })
     : new MemoryLogs(newId, lease);
-  // Clients get deadlines as times, and another node may continue the session: all nodes follow the clock of the store.
+  // Clients get deadlines as times of day, and another node may continue the session. So all nodes follow the clock of the store.
   const sharedClock: Clock = node
     ? { now: () => node.now(), elapsed: () => clock.elapsed(), after: (ms, done) => clock.after(ms, done) }
     : neverSetBack(clock);
@@ -201,7 +202,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     leaving ??= node ? staysAlive(registry.handOver(node.drainMs)) : Promise.resolve();
     return leaving;
   }
-  /** Ends what runs, and closes everything. */
+  /** Ends all work, and closes everything. */
   async function end(): Promise<void> {
     await registry.close();
     await logs.close();

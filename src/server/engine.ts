@@ -62,7 +62,7 @@ export interface Owners {
   startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T>;
 }
 
-/** What all sessions of a server share. */
+/** The objects that all sessions of a server share. */
 export interface Engine {
   appName: string;
   rootAgent: AgentRoot;
@@ -79,6 +79,6 @@ export interface Engine {
   signIn: SignIn;
   refusals: RefusedAnswers;
   options: SessionOptions;
-  /** The media that the model accepts and produces beside text. */
+  /** The media that the model accepts and produces besides text. */
   capabilities: () => SessionCapabilities;
 }

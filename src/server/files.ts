@@ -147,14 +147,14 @@ export async function externalise(message: Message, store: Store, key: OwnedKey)
   }
 }
 
-/** A chunk as one client gets it. Its page may be on another host, so the addresses of files must be absolute. */
+/** Prepares a chunk for one client. Its page may be on another host, so the addresses of files must be absolute. */
 export function presented(chunk: Chunk, present: (messages: Message[]) => Message[]): Chunk {
   if (chunk.type !== 'data-message') return chunk;
   const [message = chunk.data.message] = present([chunk.data.message]);
   return { ...chunk, data: { message } };
 }
 
-/** Messages in which each stored file has its absolute address. */
+/** Returns the messages with the absolute address of each stored file. */
 export function withAddresses(messages: Message[], base: string): Message[] {
   return messages.map((message) => ({
     ...message,

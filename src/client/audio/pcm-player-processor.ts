@@ -83,7 +83,7 @@ export class PlayoutBuffer {
     if (this.queued > this.#capacity) this.#cut(this.queued - this.#capacity);
   }
 
-  /** Marks an utterance as complete: its rest is played without waiting for more. */
+  /** Marks an utterance as complete, so that its last samples are played without waiting for more. */
   end(n: number): void {
     this.#complete = n;
   }
@@ -218,7 +218,7 @@ interface Port {
   postMessage(message: PlayerReport): void;
 }
 
-/** Blocks of 128 samples between two reports: about 20 ms. */
+/** The number of blocks (128 samples each) between two reports: about 20 ms. */
 const REPORT_BLOCKS = 4;
 
 declare const registerProcessor: ((name: string, processor: unknown) => void) | undefined;

@@ -11,7 +11,7 @@ const SMOOTH_SECONDS = 0.01;
 export interface AudioPlayerOptions {
   /** Called when playing starts and when it stops. */
   onPlaying?: (isPlaying: boolean) => void;
-  /** How many seconds of sound may wait. More drops the oldest. Default: 180. */
+  /** How many seconds of sound may wait to be played. When more arrives, the oldest sound is dropped. Default: 180. */
   maxSeconds?: number;
   /** The URL of `pcm-player-processor.js` of this package. */
   workletUrl?: string | URL | undefined;
@@ -37,7 +37,7 @@ interface Utterance {
   readonly n: number;
   readonly sampleRate: number;
   readonly resampler: Resampler;
-  /** The samples that arrived, and those that were passed to the worklet. */
+  /** How many samples have arrived, and how many were passed to the worklet. */
   received: number;
   passed: number;
   readonly pcm: Int16Array[];
@@ -72,7 +72,7 @@ export class AudioPlayer {
     this.#gain.connect(this.#context.destination);
   }
 
-  /** Loads the worklet. Call it in a click: browsers let no page play sound before. Throws an `AudioError`. */
+  /** Loads the worklet. Call it in the handler of a click: browsers let no page play sound before the user has clicked. Throws an `AudioError`. */
   async start(): Promise<void> {
     this.#ready ??= this.#open().catch((cause) => {
       this.#ready = null;
@@ -149,14 +149,14 @@ export class AudioPlayer {
     this.#pass(utterance, utterance.resampler.push(convertPCM16ToFloat32(fresh)));
   }
 
-  /** Marks an utterance as complete: its end is played without waiting for more. */
+  /** Marks an utterance as complete, so that its last samples are played without waiting for more. */
   end(n: number): void {
     const utterance = this.#utterance;
     if (utterance?.n === n) this.#pass(utterance, utterance.resampler.end());
     this.#order({ type: 'end', n });
   }
 
-  /** Stops at once, and drops what still arrives of this utterance. Returns how much of it was heard. */
+  /** Stops the current utterance at once, and drops its sound that arrives later. Returns how much of it was heard. */
   interrupt(): Heard | null {
     const heard = this.heard;
     this.#unwanted = this.#utterance?.n ?? null;

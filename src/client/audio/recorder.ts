@@ -11,9 +11,9 @@ const LAST_PIECE_MS = 500;
 export interface AudioRecorderOptions {
   /** Gets the sound of the microphone piece by piece: 16 kHz, mono, 16 bits. */
   onChunk: (pcm: Int16Array<ArrayBuffer>) => void;
-  /** The microphone was unplugged or switched off. */
+  /** Called when the microphone was unplugged or switched off. */
   onLost?: ((error: AudioError) => void) | undefined;
-  /** The microphone. Default: the one that the browser prefers. */
+  /** The device id of the microphone. Default: the microphone that the browser prefers. */
   deviceId?: string | undefined;
   /** The length of each piece in milliseconds. Default: 20. */
   pieceMs?: number | undefined;

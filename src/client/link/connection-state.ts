@@ -12,7 +12,7 @@ export type ConnectionState =
   | { status: 'taken-over' }
   | { status: 'closed'; code: number; reason: string };
 
-/** Errors after which a retry would be rejected again, with a text for a server that gives none. */
+/** The errors after which a retry would be rejected again, each with a text in case the server sends none. */
 const FINAL = {
   unauthorized: 'You are not signed in.',
   forbidden: 'This page may not use the server.',

@@ -15,7 +15,9 @@ export interface Played {
 
 /** Plays the agent's sound that arrives over a connection. A voice registers one with `connection.player`. */
 export interface SoundPlayer {
-  /** The sound that has arrived, for the server to continue after: number of the utterance, `-`, samples of it. Null: none. */
+  /**
+   * The position after which the server continues the sound: number of the utterance, `-`, number of its samples that have arrived. Null: no sound.
+   */
   position(): string | null;
   /** Stops playing at once. Returns how much of the current message was heard; undefined when nothing was playing. */
   silence(): Played | undefined;
@@ -32,14 +34,14 @@ export interface ConnectionOptions {
 
 /** The timeout of a handshake. It is longer than the time for which a node waits until the lease of a dead node ends. */
 const HANDSHAKE_MS = 10_000;
-/** How long a page that becomes visible again waits for a sign of life. */
+/** How long a page that becomes visible again waits for the answer to a ping. */
 const RETURN_MS = 5_000;
 /** How long `findCause` of a link may take. */
 const CAUSE_MS = 4_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/** A position that no chunk has. The server cannot continue after it, so it sends a reset. */
+/** An id that no chunk has. The server cannot continue after it, so it sends a reset. */
 const NOWHERE = '-';
 
 /** Close codes for a request that the server cannot accept. */
@@ -68,7 +70,7 @@ export class Connection {
   #link: Link | null = null;
   #sessionId: string | null = null;
   #attempt = 0;
-  /** The close code of a server that asks the user to sign in again. The next attempt is the last one. */
+  /** The close code and reason with which the server asked the user to sign in again. The next attempt is the last one. */
   #signedOut: { code: number; reason: string } | null = null;
   /** The error that `findCause` gave after the last attempt. Only the same error twice in a row is final: the server may be starting. */
   #cause: string | null = null;
@@ -114,12 +116,15 @@ export class Connection {
     return this.#stateListeners.add(listener);
   }
 
-  /** Calls the listener with everything that arrives. The returned function unsubscribes. */
+  /** Calls the listener with every event of the connection. The returned function unsubscribes. */
   listen(listener: (event: ConnectionEvent) => void): () => void {
     return this.#listeners.add(listener);
   }
 
-  /** Connects, or takes the session back from another connection. With the id of another session it starts over. */
+  /**
+   * Connects, or makes this connection the active one again after another connection took over. With the id of another session it leaves the current
+   * session.
+   */
   connect(sessionId?: string): void {
     if (sessionId !== undefined && sessionId !== this.#sessionId) {
       if (this.#sessionId !== null) this.#forget();
@@ -170,7 +175,9 @@ export class Connection {
     return this.#outbox.remove(requestId);
   }
 
-  /** Sends a frame that is useless later: a control frame, sound or a picture. It is never sent again. Returns false when it was not sent. */
+  /**
+   * Sends a frame that would be useless later: a control frame, sound or a picture. A lost frame is not repeated. Returns false when it was not sent.
+   */
   send(frame: OutgoingFrame | Uint8Array<ArrayBuffer>): boolean {
     if (this.#state.status !== 'live') return false;
     if (frame instanceof Uint8Array) {
@@ -180,7 +187,9 @@ export class Connection {
     return true;
   }
 
-  /** Says whether the page expects nothing from the server: then it pings less often, and a hidden page may pause. */
+  /**
+   * Sets whether the page expects nothing from the server. While it does not, the connection pings less often, and a hidden page may close its link.
+   */
   setAtRest(isAtRest: boolean): void {
     this.#heartbeat.setAtRest(isAtRest);
   }
@@ -340,7 +349,7 @@ export class Connection {
     this.#setState({ status: isOnline ? 'reconnecting' : 'offline', attempt: this.#attempt, retryAt });
   }
 
-  /** The page became visible, or the network came or went. */
+  /** Handles a page that became visible, and a network that came or went. */
   #onReturn(): void {
     const { status } = this.#state;
     if (status === 'reconnecting' || status === 'offline' || status === 'idle') {

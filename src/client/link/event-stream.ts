@@ -27,7 +27,7 @@ export interface StreamSource {
   receive: (chunks: ReceivedChunk[]) => void;
   /** Aborted when the link closes. */
   signal: AbortSignal;
-  /** The name under which tabs of this browser share the stream; null when they may not. */
+  /** The name under which tabs of this browser share the stream; null when they may not share it. */
   sharedName: string | null;
 }
 
@@ -58,9 +58,9 @@ class SharedStream {
   readonly #source: StreamSource;
   #last: string | null;
   #catchingUp: Promise<void> | null = null;
-  /** What the reading tab sent while this tab caught up. */
+  /** The chunks that the reading tab sent while this tab was catching up. */
   #waiting: Shared[] = [];
-  /** Whether another tab may be listening: to forward a chunk costs as much as to read it. */
+  /** Whether another tab may be listening. Without listeners nothing is forwarded, because to forward a chunk costs as much as to read it. */
   #isFollowed = false;
 
   constructor(name: string, last: string | null, source: StreamSource) {

@@ -13,13 +13,13 @@ interface HeartbeatContext {
   /** The time between two pings while no answer is expected; `IDLE_MS` when undefined. */
   idleMs: number | undefined;
   ping: () => void;
-  /** The server answered neither of two pings. */
+  /** Called when the server answered neither of two pings. */
   onDeath: () => void;
   /** Closes the connection if the page does not need it now. Returns whether it was closed. */
   pause: () => boolean;
 }
 
-/** Finds out whether the server still answers: it pings, and every frame of the server counts as an answer. */
+/** Detects a server that no longer answers. It sends pings, and every frame of the server counts as an answer. */
 export class Heartbeat {
   readonly #context: HeartbeatContext;
   readonly #idleMs: number;
@@ -53,18 +53,18 @@ export class Heartbeat {
     this.#cancel?.();
   }
 
-  /** Says whether the page expects nothing from the server. While it expects something, pings are more frequent. */
+  /** Sets whether the page expects nothing from the server. While it expects something, pings are more frequent. */
   setAtRest(isAtRest: boolean): void {
     this.#isAtRest = isAtRest;
     if (this.#isSlow && !isAtRest) this.#schedule();
   }
 
-  /** The server sent something. */
+  /** Call it when the server sent something. */
   received(): void {
     this.#unanswered = 0;
   }
 
-  /** The client sent a frame of that size, which the server should answer soon. */
+  /** Call it when the client sent a frame of that size, which the server should answer soon. */
   sent(size: number): void {
     this.#grace += Math.floor(size / BYTES_PER_BEAT);
     if (this.#isSlow) this.#after(this.#busyMs, () => this.#beat());

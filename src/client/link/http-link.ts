@@ -15,13 +15,13 @@ import {
 
 /** The longest silence of a healthy stream: the server sends keep-alive comments more often than this. */
 const SILENCE_MS = 3_500;
-/** The timeout of a POST, in addition to the time that a slow network takes to upload its body (`BYTES_PER_MS`). */
+/** The timeout of a POST. The time that a slow network needs to upload its body (`BYTES_PER_MS`) is added. */
 const POST_MS = 10_000;
 const BYTES_PER_MS = 20;
 
 /**
- * Links over HTTP: each request is a post, and all chunks arrive in a stream of their own, which also shows what other pages do. `read`
- * reads that stream; a link that polls passes its own.
+ * Links over HTTP: each request is a POST, and all chunks, also those that other pages cause, arrive in one separate stream. `read` reads that
+ * stream; a link that polls can pass its own function.
  */
 export function httpLinks(
   options: HttpOptions & { timers?: Timers | undefined },
@@ -42,7 +42,7 @@ export function httpLinks(
   };
 }
 
-/** What the links of one kind share. */
+/** The objects that all HTTP links share. */
 interface HttpContext {
   http: DuologueHttp;
   timers: Timers;
@@ -55,7 +55,7 @@ class HttpLink implements Link {
   readonly #events: LinkEvents;
   readonly #sessionId: string;
   readonly #controller = new AbortController();
-  /** Resolves when the server has the previous post: posts arrive in the order in which they were sent. */
+  /** Resolves when the server has received the previous POST, so that POSTs arrive in the order in which they were sent. */
   #posted: Promise<void> = Promise.resolve();
   #lastChunkAt = 0;
 
@@ -146,7 +146,7 @@ class HttpLink implements Link {
     return text.length;
   }
 
-  /** Reads the private replies at the start of the response to a post. All later chunks of the response also arrive in the stream. */
+  /** Reads the private replies at the start of the response to a POST. All later chunks of the response also arrive in the stream. */
   async #readReply(response: Response): Promise<void> {
     let isAnswered = false;
     await readChunks(response, (chunks) =>
@@ -178,7 +178,7 @@ class HttpLink implements Link {
     }
   }
 
-  /** A request failed. The next link repeats a request that may not have reached the server. */
+  /** Handles a failed request. The next link repeats a request that may not have reached the server. */
   #fail(error: unknown, requestId?: string): void {
     if (!(error instanceof ProtocolError) || error.status === ERRORS.shutting_down.status) this.#end(LOST);
     else {

@@ -1,6 +1,6 @@
 /**
- * The link layer: sends frames to a session and receives decoded chunks, over whichever wire. `link.ts` has the interface, one file each
- * has an implementation, and `Connection` owns what outlives a link: state, position, requests without an answer, heartbeat.
+ * The link layer sends frames to a session and receives decoded chunks, over WebSocket or HTTP. `link.ts` has the interface, and each implementation
+ * has its own file. `Connection` owns everything that outlives a link: state, position, requests without an answer, heartbeat.
  */
 export * from './connection.ts';
 export { type ConnectionState, endOf } from './connection-state.ts';

@@ -28,7 +28,7 @@ export interface LinkTarget {
   sessionId: string | null;
   /** The id of the last chunk that the page has; the link continues after it. Null: from the start. */
   last: string | null;
-  /** The sound that the page has already: number of the utterance, `-`, samples of it. Null: none. */
+  /** The position after which the sound continues: number of the utterance, `-`, number of its samples that the page has. Null: no sound. */
   sound: string | null;
 }
 
@@ -37,7 +37,7 @@ export interface LinkTarget {
  * call any of these before `LinkKind.open()` has returned it.
  */
 export interface LinkEvents {
-  /** The chunks of one frame, or of one piece of a stream, in order. An empty list is a sign of life. */
+  /** The chunks of one frame, or of one piece of a stream, in order. An empty list only shows that the server is alive. */
   onChunks(chunks: ReceivedChunk[]): void;
   /** A binary frame: the sound of the agent. */
   onBinary(frame: BinaryFrame): void;
@@ -46,15 +46,15 @@ export interface LinkEvents {
 }
 
 /**
- * One attempt to talk to a session: it sends frames and receives decoded chunks until it closes. It does not reconnect and keeps
- * nothing; the `Connection` that opened it does both.
+ * One channel to a session: it sends frames and receives decoded chunks until it closes. It neither reconnects nor keeps requests; the `Connection`
+ * that opened it does both.
  */
 export interface Link {
   /** Sends a frame. Returns its size in characters: the answer to a ping waits until a large frame has left. */
   send(frame: OutgoingFrame): number;
   /** Sends sound or a picture. Returns false when the link cannot, or when too much is waiting: late sound is useless. */
   sendBinary(bytes: Uint8Array<ArrayBuffer>): boolean;
-  /** Asks the server for a sign of life, which arrives as `onChunks([])`. */
+  /** Sends a ping. The answer arrives as `onChunks([])`. */
   ping(): void;
   /** Ends the link. */
   close(code: number): void;
@@ -66,8 +66,8 @@ export interface Link {
  */
 export interface LinkKind {
   /**
-   * Whether the server counts the link as a connection, which may be the active one: the active connection runs the browser tools.
-   * When false, each page runs the browser tools of the messages that it asked for.
+   * Whether the server counts the link as a connection, which may be the active one: the active connection runs the browser tools. When false, each
+   * page runs the browser tools of the messages that it requested.
    */
   readonly canBeActive: boolean;
   /** Whether the answers to the calls of a message are sent in one request when its turn has ended, instead of one by one at once. */

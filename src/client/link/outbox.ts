@@ -7,7 +7,7 @@ export interface OutgoingRequest {
   /** The id of the request, which its frame carries in `requestId`. */
   requestId: string;
   frame: OutgoingFrame;
-  /** Whether the request is a message that the user typed. Only typed messages can be too many: there are no more answers than calls. */
+  /** Whether the request is a message that the user typed. Only the number of such messages is limited: there are never more answers than calls. */
   isTyped?: true;
 }
 
@@ -32,14 +32,14 @@ export class Outbox {
     this.#entries.push({ ...request, isSent, rejections: 0 });
   }
 
-  /** Removes a request: the server answered it, or the page withdraws it. Returns whether it was never sent. */
+  /** Removes a request that the server answered or the page withdraws. Returns whether it was never sent. */
   remove(requestId: string): boolean {
     const entry = this.#find(requestId);
     this.#entries = this.#entries.filter((other) => other !== entry);
     return entry?.isSent === false;
   }
 
-  /** The server rejected the request because the session moves to another node. Returns whether the next link sends it again. */
+  /** Handles a rejection because the session moves to another node. Returns whether the next link sends the request again. */
   retry(requestId: string): boolean {
     const entry = this.#find(requestId);
     if (!entry || ++entry.rejections === MAX_REJECTIONS) return false;
@@ -47,7 +47,7 @@ export class Outbox {
     return true;
   }
 
-  /** The frames to send on a new link, in order, to a server that has these requests. */
+  /** Returns the frames to send on a new link, in order. `received` are the requests that the server already has: they are removed. */
   resend(received: readonly AcceptedRequest[]): OutgoingFrame[] {
     const ids = new Set(received.map(({ requestId }) => requestId));
     this.#entries = this.#entries.filter(({ requestId }) => !ids.has(requestId));

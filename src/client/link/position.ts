@@ -2,7 +2,7 @@ import type { Chunk, SessionInfo } from '../../protocol/chunks.ts';
 import { type BinaryFrame, parseChunkId } from '../../protocol/codec.ts';
 import type { ReceivedChunk } from './link.ts';
 
-/** What a connection reports to its listeners. */
+/** The events that a connection reports to its listeners. */
 export type ConnectionEvent =
   /** The server's first chunk on a new link. */
   | { type: 'session'; session: SessionInfo }
@@ -17,7 +17,7 @@ export type ConnectionEvent =
   /** The server closed the connection because of an invalid or too large request. That request is not sent again. */
   | { type: 'refused'; code: number; reason: string };
 
-/** Knows how far a conversation has been received, over all links: where the next link continues, and which chunks are replays. */
+/** Tracks how much of a conversation has been received over all links: where the next link continues, and which chunks are replays. */
 export class StreamPosition {
   #last: string | null = null;
   /** Chunks up to this position were sent before the connection started. */
@@ -37,12 +37,12 @@ export class StreamPosition {
     return this.#seq >= this.#replayedTo;
   }
 
-  /** Continues somewhere else: after a chunk, or, with null, from the start. */
+  /** Sets the chunk after which the next link continues; null: from the start. */
   moveTo(last: string | null): void {
     this.#last = last;
   }
 
-  /** Records a chunk, and returns how listeners see it. */
+  /** Records a chunk, and returns the event for the listeners. */
   advance({ chunk, id }: ReceivedChunk): ConnectionEvent {
     const seq = parseChunkId(id ?? '')?.seq;
     this.#seq = seq ?? this.#seq + Number(chunk === null);

@@ -40,12 +40,12 @@ export interface WebSocketLinkOptions extends Pick<HttpOptions, 'url' | 'key' | 
   timers?: Timers | undefined;
 }
 
-/** The sound that may wait in a socket; more is dropped, since late sound is worse than none. */
+/** How many bytes may wait in a socket before sound is dropped, because late sound is worse than none. */
 const MAX_BUFFERED = 256 * 1024;
 
 /** Links over WebSocket: requests are frames, and answers to calls are sent one by one. */
 export function webSocketLinks(options: WebSocketLinkOptions): LinkKind {
-  // A WebSocket handshake carries the cookies of its server: so does the request that asks why it was refused.
+  // A browser sends cookies with a WebSocket handshake, so the request that asks why the handshake failed sends them too.
   const http = new DuologueHttp({ credentials: 'include', ...options });
   return {
     canBeActive: true,

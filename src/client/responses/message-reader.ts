@@ -7,7 +7,7 @@ export interface ResponseSink {
   end(): void;
 }
 
-/** What the readers of a message share. */
+/** The state that all readers of a message share. */
 export interface ReaderContext {
   messageId: string;
   calls: ToolCalls;
@@ -32,7 +32,7 @@ export class MessageReader {
     this.#context = context;
   }
 
-  /** Whether a block has started and not ended: the response does not end inside a block. */
+  /** Whether a block has started and not ended. A response must not end inside a block. */
   get isInBlock(): boolean {
     return this.#blocks.size > 0;
   }

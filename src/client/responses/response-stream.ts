@@ -14,7 +14,10 @@ export function joinDeltas(first: Chunk | null | undefined, second: Chunk): Delt
   return isSameBlock ? { ...first, delta: first.delta + second.delta } : null;
 }
 
-/** A long text takes longer to draw: for every `STEP_LENGTH` characters the window grows by its initial length, up to `MAX_STEPS` times that length. */
+/**
+ * The longer a text, the longer the page takes to draw it. So the window grows by its initial length for every `STEP_LENGTH` characters, up to
+ * `MAX_STEPS` times that length.
+ */
 const STEP_LENGTH = 2_500;
 const MAX_STEPS = 4;
 /** When text arrives faster than this many characters a millisecond, which no model reaches, the next window is `FLOOD_FACTOR` times as long. */
@@ -28,7 +31,7 @@ const FLOOD_FACTOR = 6;
  */
 export class ResponseStream {
   readonly readable: ReadableStream<Chunk>;
-  /** Deltas of the window, joined. */
+  /** The deltas that arrived within the window, joined to one. */
   #held: Delta | null = null;
   readonly #timers: Timers;
   readonly #windowMs: number;
@@ -75,7 +78,7 @@ export class ResponseStream {
     return this.#isFinished;
   }
 
-  /** Calls back once when the stream is finished. */
+  /** Calls `work` once, when the stream is finished. */
   whenFinished(work: () => void): void {
     this.#onFinished = work;
   }

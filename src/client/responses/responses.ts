@@ -6,9 +6,9 @@ import { type Pending, StreamedMessage } from './streamed-message.ts';
 
 /** How a response reads a message. */
 export interface ReadOptions {
-  /** Whether the page sends an answer to a call of the message, so that more chunks follow. */
+  /** Whether the page sends an answer to a call of the message now, so that more chunks follow. */
   expects?: boolean;
-  /** Ids of approved browser calls that the page has to run: the response starts with a `tool-input-available` for each. */
+  /** The ids of approved browser calls that the page has to run. The response starts with a `tool-input-available` chunk for each. */
   repeats?: string[];
 }
 
@@ -32,12 +32,12 @@ export class Responses {
     this.#shows = shows;
   }
 
-  /** Lets a response wait for the message that will answer a request. */
+  /** Registers a response that waits for the message that will answer a request. */
   expect(sink: ResponseSink, requestId: string): void {
     this.#expected.set(requestId, sink);
   }
 
-  /** The server accepted the request, and that message will answer it. */
+  /** Records that the server accepted the request, and lets the waiting response read the message that will answer it. */
   accept(requestId: string, messageId: string): void {
     const sink = this.#expected.get(requestId);
     if (!sink) return;
@@ -72,12 +72,12 @@ export class Responses {
     this.#current?.receive(chunk, isReplay);
   }
 
-  /** A turn ended. */
+  /** Handles the end of a turn. */
   endTurn(): void {
     this.#current?.endTurn();
   }
 
-  /** All chunks of a frame have been received. Returns the messages of which new chunks wait for a reader. */
+  /** Call it after all chunks of a frame. Returns the messages of which new chunks wait for a reader. */
   endFrame(): Pending[] {
     // While a response waits for the acceptance of its request, a new message may be the answer to it: do not report the message yet.
     return this.#all.flatMap((message) =>
@@ -85,20 +85,23 @@ export class Responses {
     );
   }
 
-  /** The reader of a response left; `isRejected`: because the server rejected its request. */
+  /** Removes a response that the chat no longer reads. `isRejected`: because the server rejected its request. */
   leave(sink: ResponseSink, isRejected = false): void {
     for (const [id, waiting] of this.#expected) if (waiting === sink) this.#expected.delete(id);
     this.#all.find((message) => message.sink === sink)?.leave(isRejected);
   }
 
-  /** The page shows a message that it did not read from a response: replays of it are dropped. A message that it read here is known already. */
+  /**
+   * Records that the page shows this message without having read it from a response, so that replays of it are dropped. For a message that was read
+   * from a response it changes nothing.
+   */
   show(message: UIMessage): void {
     const known = this.#messages.get(message.id);
     if (!known || known.isUnread) this.#find(message.id).show();
     this.#calls.adopt(message, 'page');
   }
 
-  /** The page loaded these messages over HTTP. */
+  /** Records that the page loaded these messages over HTTP. */
   load(messages: readonly UIMessage[]): void {
     for (const message of messages) {
       this.#messages.get(message.id)?.loaded();
@@ -106,7 +109,7 @@ export class Responses {
     }
   }
 
-  /** The page gets the whole conversation anew. Responses to messages that have not started keep waiting. */
+  /** Starts over with the messages of a reset. Responses that wait for a message that has not started keep waiting. */
   reset(messages: readonly UIMessage[]): void {
     const known = new Set(messages.map(({ id }) => id));
     for (const message of this.#all) {
@@ -121,7 +124,7 @@ export class Responses {
     }
   }
 
-  /** Another conversation starts: every response ends. */
+  /** Ends every response, because another conversation starts. */
   end(): void {
     for (const message of this.#all) message.reset();
     for (const sink of this.#expected.values()) sink.end();
@@ -130,7 +133,7 @@ export class Responses {
     this.#current = null;
   }
 
-  /** Takes the buffered chunks of a message, for a page that shows them without a response. */
+  /** Removes and returns the buffered chunks of a message, for a page that shows them without a response. */
   takeBuffered(messageId: string): Chunk[] {
     const message = this.#messages.get(messageId);
     if (message?.is !== 'buffered') return [];
@@ -176,7 +179,7 @@ export class Responses {
     return [...this.#messages.values()];
   }
 
-  /** A transient chunk belongs to no message: the response that is being read gets it, else one that waits. */
+  /** A transient chunk belongs to no message, so it goes to the response that is being read, or else to one that waits for its message. */
   #receiveTransient(chunk: Chunk): void {
     this.#calls.observe(chunk, this.#current?.id ?? '');
     const reader = [this.#current, ...this.#all.reverse()].find((message) => message?.is === 'read');

@@ -102,25 +102,25 @@ export class StreamedMessage {
     return this.is === 'over' || this.is === 'failed';
   }
 
-  /** Expects the first chunk of the message. With a sink a response will read the chunks; without one they are buffered. */
+  /** Prepares for the first chunk of the message. With a sink, a response reads the chunks; without one, they are buffered. */
   expect(sink?: ResponseSink): void {
     this.#state = sink
       ? this.#readBy(sink)
       : { is: 'buffered', buffer: new ChunkBuffer(), isNew: true, isReported: true, isOver: false };
   }
 
-  /** A `start` chunk of the message arrived: the message starts, or continues, even after a failure. */
+  /** Handles a `start` chunk: the message starts, or continues, even after a failure. */
   start(): void {
     this.#isDone = false;
     if (this.is === 'failed') this.#state = { is: 'paused' };
   }
 
-  /** The page shows the message, and did not read it from a response. */
+  /** Records that the page shows the message without having read it from a response. */
   show(): void {
     this.#isShown = true;
   }
 
-  /** The page loaded the message over HTTP. If only its `start` chunk arrived here so far, later chunks continue the loaded message. */
+  /** Records that the page loaded the message over HTTP. If only its `start` chunk has arrived here, later chunks continue the loaded message. */
   loaded(): void {
     if (this.#state.is !== 'buffered' || !this.#state.buffer.isBare) return;
     this.show();
@@ -155,7 +155,7 @@ export class StreamedMessage {
     if (!isSeen) this.#deliver(chunk);
   }
 
-  /** The turn of the message ended. */
+  /** Handles the end of the turn that the message belongs to. */
   endTurn(): void {
     const state = this.#state;
     // The page may have sent an answer that the server had not received when it ended the turn: then more chunks follow.
@@ -166,12 +166,12 @@ export class StreamedMessage {
     else this.#state = { is: 'over' };
   }
 
-  /** A call of the message got its outcome in a transient chunk. If the turn has already ended, no more chunks follow. */
+  /** Handles the outcome of a call of this message that arrived in a transient chunk. If the turn has already ended, no more chunks follow. */
   callSettled(): void {
     if (this.#isDone) this.endTurn();
   }
 
-  /** All chunks of a frame have arrived: a pause ends the response, and new buffered chunks are reported. */
+  /** Call it after all chunks of a frame. Ends the response at a pause, and returns newly buffered chunks to report. */
   endFrame(): Pending | null {
     const state = this.#state;
     if (this.#isPaused) this.close();
@@ -180,12 +180,12 @@ export class StreamedMessage {
     return { messageId: this.id, isNew: state.isNew };
   }
 
-  /** The reader of the message left; `isRejected`: because the server rejected the request that the message would have answered. */
+  /** Removes the reader of the message. `isRejected`: because the server rejected the request that the message would have answered. */
   leave(isRejected: boolean): void {
     this.#state = { is: isRejected ? 'over' : 'paused' };
   }
 
-  /** The page gets the message again in a reset: ends its response and discards its state. */
+  /** Ends the response and discards the state, because the page gets the message again in a reset. */
   reset(): void {
     this.close();
     this.#state = { is: 'over' };

@@ -3,7 +3,10 @@ import { pcm16Of } from '../audio/pcm.ts';
 import type { AudioPlayer } from '../audio/player.ts';
 import type { ConnectionEvent, Played } from '../link/index.ts';
 
-/** A server restarts its utterance numbers with every epoch. The player's numbers then grow by this, which exceeds any number of a server. */
+/**
+ * With every epoch, a server numbers utterances from 1 again. This is then added to the player's numbers, so that none is used twice. It exceeds
+ * every number of a server.
+ */
 const EPOCH = 2 ** 24;
 
 interface Utterance {
@@ -24,7 +27,7 @@ export class AgentSpeech {
   #newest: Utterance | null = null;
   /** The previous utterance, whose end may still be playing. */
   #previous: Utterance | null = null;
-  /** How many samples of the newest one have arrived. */
+  /** How many samples of the newest utterance have arrived. */
   #received = 0;
   /** The message of the last `start`. */
   #current: string | null = null;
@@ -33,12 +36,12 @@ export class AgentSpeech {
     this.#player = player;
   }
 
-  /** Whether the agent's sound plays, or is about to. */
+  /** Whether the agent's sound is playing, or is about to play. */
   get isSpeaking(): boolean {
     return this.#player.isPlaying || this.#newest?.isOver === false;
   }
 
-  /** The sound that has arrived, for the server to continue after; null when there is none. */
+  /** The position after which the server continues the sound; null when no sound has arrived. */
   get position(): string | null {
     return this.#newest && `${this.#newest.number}-${this.#received}`;
   }
@@ -77,7 +80,7 @@ export class AgentSpeech {
     }
   }
 
-  /** Stops at once, and drops the rest of the utterance. Returns how much was heard of each message that it cut, the newest last. */
+  /** Stops the sound at once, and drops the rest of the utterance. Returns how much was heard of each message that was cut, the newest last. */
   silence(): Played[] {
     const newest = this.#newest;
     const previous = this.#previous;

@@ -4,7 +4,7 @@ import type { Connection } from '../link/index.ts';
 
 /** Options of a camera. */
 export interface CameraOptions {
-  /** Whether to take pictures of the camera (default) or of a shared screen. */
+  /** The source of the pictures: the camera (default) or a shared screen. */
   source?: 'camera' | 'screen';
   /** The device id of the camera. Default: the camera that the browser prefers. */
   deviceId?: string;
@@ -16,7 +16,7 @@ export interface CameraOptions {
   everyMs?: number;
   /** Gets the pictures, as JPEG. */
   onPicture: (jpeg: Uint8Array<ArrayBuffer>) => void;
-  /** The camera was unplugged, or the user stopped sharing in the browser. */
+  /** Called when the camera was unplugged, or the user stopped sharing in the browser. */
   onLost?: (error: AudioError) => void;
 }
 
@@ -24,7 +24,7 @@ const SECOND = 1000;
 const QUALITIES = [0.7, 0.5, 0.3];
 
 /**
- * Takes pictures of a camera or screen from `start` to `stop`.
+ * Takes pictures with a camera, or of a screen, from `start` to `stop`.
  *
  * @example
  * const camera = new Camera({ onPicture: (jpeg) => showPicture(transport.connection, jpeg) });
@@ -87,7 +87,7 @@ export class Camera {
     return stream;
   }
 
-  /** Takes a picture, unless the page is hidden: then the user shows nothing. */
+  /** Takes a picture, unless the page is hidden. */
   async #take(): Promise<void> {
     const { maxSide = 768, maxBytes = 200_000, onPicture } = this.#options;
     const { videoWidth, videoHeight } = this.#video;

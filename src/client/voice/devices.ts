@@ -3,7 +3,7 @@ import { AudioPlayer } from '../audio/player.ts';
 import { AudioRecorder } from '../audio/recorder.ts';
 import type { VoiceOptions } from './voice-state.ts';
 
-/** The loudness of a voice that fills a level meter, of 32,767. */
+/** The loudness at which the level meter is full, on the scale of 16-bit samples (up to 32,767). */
 const LOUD = 8000;
 
 /** The options of the devices, and the callbacks to which they report. */
@@ -11,13 +11,13 @@ export interface DevicesContext {
   options: VoiceOptions;
   /** Gets the sound of the microphone. */
   onSound: (pcm: Int16Array) => void;
-  /** The microphone was unplugged. */
+  /** Called when the microphone was unplugged. */
   onLost: (error: AudioError) => void;
-  /** The player started or stopped, or the browser allows it to play. */
+  /** Called when the player starts or stops, and when the browser allows it to play. */
   onPlayerChange: () => void;
 }
 
-/** Owns the microphone and the loudspeaker of a voice, which may be switched while in use, and the lock that keeps the screen on. */
+/** Owns the microphone and the loudspeaker of a voice, both of which may be replaced while in use, and the lock that keeps the screen on. */
 export class Devices {
   readonly #context: DevicesContext;
   #recorder: AudioRecorder | null = null;
@@ -48,7 +48,7 @@ export class Devices {
     await recorder?.stop();
   }
 
-  /** Uses another microphone, at once if one is on. When that fails, the previous one stays on. */
+  /** Uses another microphone: at once if a microphone is on. When that fails, the previous one stays on. */
   async switchMicrophone(deviceId: string): Promise<void> {
     const { options } = this.#context;
     const { microphone } = options;
@@ -102,7 +102,7 @@ export class Devices {
     return levelOf(samples, 32_767);
   }
 
-  /** Keeps the screen on while the user talks, where the browser can and allows it. */
+  /** Keeps the screen on while the microphone is on, if the browser supports and allows it. */
   stayAwake(isWanted: boolean): void {
     if (isWanted) {
       this.#wakeLock ??= navigator.wakeLock?.request('screen').catch(() => null) ?? Promise.resolve(null);
@@ -150,7 +150,7 @@ export class Devices {
   }
 }
 
-/** The loudness of sound, from 0 to 1. `full`: the factor to 16-bit samples. */
+/** The loudness of sound, from 0 to 1. `full`: the factor by which samples are scaled to 16 bits. */
 export function levelOf(samples: Int16Array | Float32Array, full = 1): number {
   let sum = 0;
   for (const sample of samples) sum += sample * sample;

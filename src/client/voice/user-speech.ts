@@ -4,11 +4,11 @@ import type { Connection } from '../link/index.ts';
 import type { VoiceOptions } from './voice-state.ts';
 
 const SAMPLE_RATE = 16_000;
-/** How many samples are kept while there is no connection: half a minute. */
+/** How many samples of speech are kept while there is no connection: half a minute. */
 const MAX_HELD = 30 * SAMPLE_RATE;
-/** Sound from before speech was detected, so that the first syllable is not lost: 500 ms in pieces of 20. */
+/** How many pieces of sound (20 ms each) from before speech was detected are sent, so that the first syllable is not lost: 500 ms. */
 const PRE_ROLL = 25;
-/** While a button is held, sound is sent only after this much of it: until then it may be a tap. 300 ms. */
+/** While a button is held, sound is sent only after this many pieces (300 ms), because until then the hold may be a tap. */
 const TAP = 15;
 
 /** Sends the user's speech to the server. Speech without a connection is sent when the connection is back. */
@@ -26,7 +26,10 @@ export class SpeechSender {
     this.#isText = isText;
   }
 
-  /** Uses another connection, or the same one after a reconnect: its server knows nothing of the speech. */
+  /**
+   * Uses another connection, or the same one after a reconnect. The speech is announced again, because the server of the new link does not know of
+   * it.
+   */
   connect(connection: Connection | null): void {
     this.#connection = connection;
     this.#isAnnounced = false;
@@ -79,7 +82,7 @@ export class SpeechSender {
   }
 }
 
-/** The user's speech, from the microphone to the sender: it detects speech, and decides which sound is sent. */
+/** Handles the user's speech between the microphone and the sender: it detects speech, and decides which sound is sent. */
 export class UserSpeech {
   readonly #options: VoiceOptions;
   readonly #onSpeech: (isSpeech: boolean) => void;
@@ -91,10 +94,10 @@ export class UserSpeech {
   /** The newest sound that was not sent, at most `PRE_ROLL` pieces: it is sent when speech starts. */
   #before: Int16Array[] = [];
   #isTalking = false;
-  /** Whether nothing of the current speech was sent, because it may be a tap. */
+  /** Whether the sound is held back, because the hold may be only a tap. */
   #isHeldBack = false;
 
-  /** `onSpeech`: the detector found the start or end of speech. `onSending`: the speech is being sent. */
+  /** `onSpeech` is called when the detector found the start or end of speech, `onSending` when sending of the speech starts. */
   constructor(options: VoiceOptions, onSpeech: (isSpeech: boolean) => void, onSending: () => void) {
     this.#options = options;
     this.#onSpeech = onSpeech;
@@ -140,14 +143,17 @@ export class UserSpeech {
     this.#detector?.push(pcm);
   }
 
-  /** The user starts to speak; the sound just before is sent, too. */
+  /**
+   * Call it when the user starts to speak, or presses the button. The sound just before is sent too. `mayBeTap`: hold the sound back until the press
+   * is certainly not a tap.
+   */
   start(mayBeTap: boolean): void {
     this.#isTalking = true;
     this.#isHeldBack = true;
     if (!mayBeTap) this.#startSending();
   }
 
-  /** The user stopped speaking. Sound that was held back is sent. */
+  /** Call it when the user stopped speaking. Sound that was held back is sent. */
   end(): void {
     if (this.#isHeldBack) this.#startSending();
     this.#isTalking = false;
@@ -155,7 +161,7 @@ export class UserSpeech {
     this.#replaceDetector();
   }
 
-  /** The user did not speak: it was a tap. */
+  /** Call it when the press was a tap: sound that was held back is not sent. */
   cancel(): void {
     if (this.isSending) this.#sender.end();
     this.#isTalking = false;
@@ -167,7 +173,7 @@ export class UserSpeech {
     this.#before = [];
   }
 
-  /** The microphone is off. */
+  /** Call it when the microphone is switched off. */
   close(): void {
     this.#detector?.close?.();
     this.#detector = null;
@@ -181,7 +187,7 @@ export class UserSpeech {
     this.#onSending();
   }
 
-  /** Not while the user speaks: a detector that missed the start would not find the end. */
+  /** Replaces the detector, but not while the user speaks: a detector that missed the start would not find the end. */
   #replaceDetector(): void {
     const { detect } = this.#options;
     if (this.#detector && !this.#isTalking && detect && this.#detect !== detect) this.startDetector();

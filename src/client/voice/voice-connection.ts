@@ -6,7 +6,7 @@ import type { VoiceTransport } from './voice-state.ts';
 /** How many milliseconds a connection may take to open. */
 const CONNECT_MS = 10_000;
 
-/** The player that a voice connection registers, and the callbacks to which it reports. */
+/** The player that a voice connection registers, and its callbacks. */
 export interface VoiceConnectionContext {
   /** Registered as the player of the connection. */
   player: SoundPlayer;
@@ -14,7 +14,7 @@ export interface VoiceConnectionContext {
   receive: (event: ConnectionEvent) => void;
   /** Called when the voice gets another connection, and each time a connection becomes live. Null: there is no connection. */
   onConnection: (connection: Connection | null) => void;
-  /** Another page became the active one. */
+  /** Called when another page became the active one. */
   onInactive: () => void;
 }
 
@@ -35,7 +35,7 @@ export class VoiceConnection {
     return this.#transport?.connection ?? null;
   }
 
-  /** Uses a transport from now on; null for none. Returns whether it is another one. */
+  /** Uses a transport from now on; null for none. Returns whether the transport changed. */
   attach(transport: VoiceTransport | null, chatId: string): boolean {
     this.#chatId = chatId;
     if (transport === this.#transport) return false;
@@ -74,7 +74,7 @@ export class VoiceConnection {
     if (this.connection?.info?.model.hears === false) throw new AudioError('deaf');
   }
 
-  /** Waits for a transport, too: a page that has just changed to the live mode attaches it in a moment. */
+  /** Also waits for a transport: a page that has just changed to the live mode attaches one a moment later. */
   #untilLive(): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {

@@ -2,7 +2,7 @@ import type { DetectSpeech } from '../../protocol/speech-detector.ts';
 import type { AudioError } from '../audio/audio-error.ts';
 import type { Connection } from '../link/index.ts';
 
-/** How the user speaks: while holding a key or button, or hands-free. */
+/** How the user talks: while holding a key or button, or hands-free. */
 export type Speaking = 'hold' | 'hands-free';
 
 /** The state of the microphone. */
@@ -16,7 +16,7 @@ export type Microphone =
   /** The microphone is on, and its sound is ignored. */
   | { status: 'paused'; how: Speaking; why: 'muted' | 'hidden' };
 
-/** The state of a voice beside its microphone. */
+/** The state of a voice besides its microphone. */
 export interface Playback {
   /** Who speaks now. */
   speaker: 'person' | 'agent' | null;
@@ -29,7 +29,7 @@ export interface Playback {
 /** The state of a voice. */
 export type VoiceState = Microphone & Playback;
 
-/** What a voice needs of a transport. */
+/** The part of a transport that a voice uses. */
 export interface VoiceTransport {
   readonly connection: Connection;
   connect(chatId: string): void;

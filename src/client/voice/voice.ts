@@ -61,7 +61,8 @@ export class Voice {
         position: () => this.#agent?.position ?? null,
         silence: () => {
           const played = this.#agent?.silence() ?? [];
-          // An interrupt names no message: it is about the newest sound. How much was heard of an earlier message is reported apart.
+          // The caller's `interrupt` names no message, because it is about the newest sound. How much was heard of an earlier message is reported
+          // separately.
           const last = played.pop();
           this.#reportPlayed(played);
           return last && { playedMs: last.playedMs };
@@ -91,7 +92,7 @@ export class Voice {
     return isAgent ? this.#devices.level : this.#loudness;
   }
 
-  /** Uses a transport from now on. Null for none, which switches everything off. */
+  /** Uses a transport from now on. Null detaches the voice and switches everything off. */
   attach(transport: VoiceTransport | null, chatId = ''): void {
     if (this.#connection.attach(transport, chatId) && !transport) this.#fail(null);
   }
@@ -111,7 +112,7 @@ export class Voice {
     this.#settle();
   };
 
-  /** Switches the microphone off. The agent's sound plays on. */
+  /** Switches the microphone off. The agent's sound continues to play. */
   readonly stop = (): Promise<void> => this.#close(null);
 
   /** The user holds the key or button: their sound is sent until `release`. */
@@ -145,7 +146,7 @@ export class Voice {
     if (!isSilent) void this.listen();
   };
 
-  /** Plays the agent's sound, also before the microphone was used. Call it in a click. */
+  /** Plays the agent's sound, even if the microphone was never used. Call it in the handler of a click. */
   readonly listen = async (): Promise<void> => {
     try {
       await this.#openAgent();
@@ -160,7 +161,7 @@ export class Voice {
     if (this.#microphone.status === 'off') this.#setMicrophone({ status: 'off', error: null });
   };
 
-  /** Uses another microphone, at once if one is on. Throws an `AudioError` when that fails; then the previous one stays on. */
+  /** Uses another microphone: at once if a microphone is on. Throws an `AudioError` when that fails; then the previous one stays on. */
   readonly switchMicrophone = (deviceId: string): Promise<void> => this.#devices.switchMicrophone(deviceId);
 
   /** Uses another loudspeaker. Throws an `AudioError` when that fails; then the previous one is used. */

@@ -27,7 +27,7 @@ export function unknownReply(context: RuleContext): Reply {
   const misses = conversation.turns.slice(0, -1).filter(({ spoken }) => spoken.includes(mark)).length;
   const examples = abilitiesOf(context).map(({ example }) => example[language]);
   const example = examples[misses % examples.length];
-  // The whole list a second time would tell the user nothing new.
+  // The user has already seen the whole list, so show one example.
   if (misses > 0 && !isTooLong && example !== undefined) return { thought, text: next(mark, example) };
   const opening = isTooLong ? tooLong(LONGEST_UNDERSTOOD) : first(mark);
   return { thought, text: `${opening}\n\n${abilities(context)}` };

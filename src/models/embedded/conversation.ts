@@ -11,7 +11,7 @@ export interface Picture {
   base64: string;
 }
 
-/** A tool call the model made, with its response as far as there is one. */
+/** A tool call that the model made, with its response if there is one. */
 export interface Call {
   name: string;
   args: Record<string, unknown>;
@@ -34,8 +34,8 @@ export interface Turn {
 }
 
 /**
- * What ADK calls the model for: to answer the last message, to report results of tool calls, or to continue after its own text, because
- * a call of an earlier turn got its response meanwhile.
+ * Why ADK calls the model: to answer the last message, to report results of tool calls, or to continue after its own text because a call of an
+ * earlier turn now has a response.
  */
 export type Asked = 'answer' | 'results' | 'continuation';
 
@@ -173,8 +173,8 @@ function answer(turns: readonly Turn[], part: Part): Call | undefined {
 }
 
 /**
- * Splits the contents of a request to continue a cut answer into the contents before that answer and the text that was already
- * written of it. Null for any other request.
+ * For a request to continue a cut answer: splits its contents into those before the answer, and the text of the answer that was already written. Null
+ * for any other request.
  */
 export function readContinuation(
   contents: readonly Content[],

@@ -9,7 +9,7 @@ import { TEXTS } from './texts/index.ts';
 import { think } from './think.ts';
 import { type Language, languageOf } from './understand/language.ts';
 
-/** The name under which the embedded model presents itself. */
+/** The name of the embedded model as ADK knows it. */
 export const EMBEDDED_MODEL = 'duologue-embedded';
 
 /** How the embedded model behaves. */
@@ -27,7 +27,7 @@ export interface EmbeddedModelOptions {
 type Part = NonNullable<NonNullable<LlmResponse['content']>['parts']>[number];
 
 /**
- * A model made of rules instead of an LLM: it needs no key and no network, and keeps nothing between two calls.
+ * A model made of rules instead of an LLM: it needs no key and no network, and keeps no state between two calls.
  *
  * @example
  * const agent = new LlmAgent({ name: 'assistant', model: new EmbeddedModel({ rules: [refundRule] }) });

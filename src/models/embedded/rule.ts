@@ -21,7 +21,7 @@ export interface Reply {
   isUnsure?: boolean;
 }
 
-/** What a rule may read to find its answer. */
+/** Everything that a rule can read to find its answer. */
 export interface RuleContext {
   /** The user's last message with unified spelling; one sentence of it when no rule understood the whole message. */
   text: string;
@@ -46,7 +46,7 @@ export interface RuleTool {
   again?(context: RuleContext): Reply;
 }
 
-/** One thing the embedded model understands. */
+/** One kind of message that the embedded model understands. */
 export interface Rule {
   name: string;
   /** Returns the answer to the user's message, or null when the message is not about the topic of this rule. */

@@ -95,7 +95,7 @@ function joined(contents: Content[]): Content[] {
   return turns;
 }
 
-/** The stand-in that Gemini documents for unsigned calls, such as those of a live model. */
+/** The stand-in signature that Gemini documents for calls without one, such as those of a live model. */
 const UNSIGNED = 'skip_thought_signature_validator';
 
 /** Whether a model refuses unsigned calls in its history. */
@@ -103,7 +103,7 @@ function wantsSignatures(model: string): boolean {
   return /gemini-([3-9]|\d\d)|gemini-[\w-]+-latest/.test(model);
 }
 
-/** Signs the first call of a content. */
+/** Adds the stand-in signature to the first call of a content, unless that call has a signature. */
 function signed(content: Content): Content {
   const first = content.parts?.findIndex(({ functionCall }) => functionCall) ?? -1;
   if (first === -1 || content.parts?.[first]?.thoughtSignature) return content;
@@ -126,7 +126,7 @@ function withoutSignatures(content: Content): Content {
   return { ...content, parts: kept.length > 0 ? kept : parts };
 }
 
-/** Collects the stream of Gemini: each chunk becomes a partial response, the end the whole answer. */
+/** Collects a stream of Gemini: each chunk becomes a partial response, and the end of the stream becomes the final response with the whole answer. */
 class GeminiAnswer {
   private readonly parts: Part[] = [];
   private readonly tail: LlmResponse = {};

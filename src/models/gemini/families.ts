@@ -1,6 +1,6 @@
 import type { Tool } from '@google/genai';
 
-/** A tool that the service runs, by its field in a setup. */
+/** A tool that Gemini runs itself, named by its field in a setup. */
 type BuiltIn = Exclude<keyof Tool, 'functionDeclarations'>;
 
 /** What a family of Gemini's live models accepts, and how it behaves. */
@@ -10,13 +10,16 @@ export interface LiveFamily {
   thinking: 'budget' | 'optional level' | 'none' | 'level';
   /** Whether the setup may have `proactivity` and `enableAffectiveDialog`. */
   acceptsMoods: boolean;
-  /** Which `behavior` a tool may declare. `all`: every call is non-blocking. */
+  /**
+   * How the family treats the `behavior` of a function. `chosen`: only functions that are to be non-blocking declare it; `none`: no function may
+   * declare it; `explicit`: each function declares it; `all`: every call is non-blocking.
+   */
   behavior: 'chosen' | 'none' | 'explicit' | 'all';
-  /** The tools of the service, beside functions. */
+  /** The tools that Gemini runs itself. */
   builtIn: readonly BuiltIn[];
   /** Whether a function response may have `scheduling`. */
   acceptsScheduling: boolean;
-  /** Whether typed text is realtime input, which interrupts by itself. */
+  /** Whether typed text is sent as realtime input, with which it interrupts the model. */
   typesInRealtime: boolean;
   /** Whether the setup must announce that a history follows. Other families just get the history without `turnComplete`, and do not answer it. */
   announcesHistory: boolean;
@@ -78,7 +81,7 @@ const FAMILIES: readonly [RegExp, LiveFamily | string][] = [
   [/-live-.*thinking/, V3_8_THINKING],
 ];
 
-/** The family of a live model. Throws for a model that holds no conversation. */
+/** The family of a live model. Throws for a model that cannot hold a conversation, such as one that only translates. */
 export function liveFamilyOf(model: string): LiveFamily {
   const found = FAMILIES.find(([pattern]) => pattern.test(model))?.[1] ?? V3_8;
   if (typeof found !== 'string') return found;
@@ -87,14 +90,14 @@ export function liveFamilyOf(model: string): LiveFamily {
   );
 }
 
-/** The family on Vertex, which has more tools, and no non-blocking calls for 2.5. */
+/** The same family on Vertex AI. It has more tools there, and 2.5 has no non-blocking calls. */
 export function onVertex(family: LiveFamily): LiveFamily {
   const builtIn: BuiltIn[] = [...family.builtIn, 'retrieval'];
   if (family.name !== '2.5') return { ...family, builtIn };
   return { ...family, builtIn: [...builtIn, 'codeExecution'], behavior: 'none', acceptsScheduling: false };
 }
 
-/** Whether a model of this name has Gemini's live API. */
+/** Whether the name is that of a model with Gemini's live API. */
 export function isLiveModelName(model: string): boolean {
   return /(^|[-/])(live|native-audio)([-/]|$)/.test(model);
 }

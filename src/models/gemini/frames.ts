@@ -15,14 +15,14 @@ export type Frame =
   | { realtimeInput: LiveSendRealtimeInputParameters }
   | { functionResponses: FunctionResponse[] };
 
-/** What the encoding of a session depends on. */
+/** The facts about a session on which the encoding of its frames depends. */
 export interface FrameOptions {
   family: LiveFamily;
-  /** Whether calls have ids: otherwise responses must have none. */
+  /** Whether the service gives ids to calls. If not, responses must have no ids either. */
   hasIds: boolean;
   /** The tools whose calls the model does not wait for. */
   nonBlocking: ReadonlySet<string>;
-  /** Whether the service detects speech by itself; known when it has accepted the setup. */
+  /** Whether the service detects speech itself, which is known once it has accepted the setup. */
   detectsSpeech: () => boolean;
 }
 
@@ -35,7 +35,7 @@ export class FrameEncoder {
     this.options = options;
   }
 
-  /** The frame of an input; null when the server has none for it. */
+  /** The frame for an input; null when the service has no frame for it. */
   encode(input: LiveInput): Frame | null {
     const { family } = this.options;
     switch (input.type) {
@@ -59,7 +59,7 @@ export class FrameEncoder {
     }
   }
 
-  /** Whether the model says something when it gets this response. */
+  /** Whether the model speaks after it gets this response. */
   isAnswered(given: FunctionResponse): boolean {
     const { response, scheduling } = this.response(given);
     return response?.interrupted !== true && scheduling !== 'SILENT';

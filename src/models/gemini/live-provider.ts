@@ -16,7 +16,9 @@ import { FrameEncoder } from './frames.ts';
 import { liveConfigOf, nonBlockingNames } from './setup.ts';
 import { GeminiSocket } from './socket.ts';
 
-/** Clients whose service refused a setup that turns its voice activity detection off. Later connections leave the detection on. */
+/**
+ * The clients of Google for which the service refused a setup that turns its voice activity detection off. Later connections leave the detection on.
+ */
 const REFUSING = new WeakSet<GoogleGenAI>();
 
 /** Gemini cuts close reasons after 123 bytes, so the patterns match their beginnings. */
@@ -35,11 +37,11 @@ export const CLOSE_REASONS: readonly CloseReason[] = [
 /** Options of a live connection to Gemini. */
 export interface GeminiLiveOptions extends LiveConnectionOptions {
   /**
-   * Chooses the tools whose calls the model does not wait for, where it supports that: tools that wait for a person or a browser,
-   * and with 3.8 all that may change something. By default tools say so by `nonBlocking: true` and `changesNothing: true`.
+   * Chooses the tools whose calls the model does not wait for, where it supports that: tools that wait for a user or a browser, and with 3.8 all
+   * tools that may change something. By default, tools with `nonBlocking: true` are chosen, and with 3.8 also tools without `changesNothing: true`.
    */
   nonBlocking?: (tool: BaseTool) => boolean;
-  /** When the service drops old turns from a long session. With null it never does, and the service ends a session that becomes too long. */
+  /** When the service drops old turns from a long session. With null it drops none, and the service ends a session that becomes too long. */
   compression?: LiveConnectConfig['contextWindowCompression'] | null;
 }
 

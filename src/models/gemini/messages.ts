@@ -10,7 +10,7 @@ import type { LiveMessage, LiveOutput } from '../live/provider.ts';
 /** Audio of any other sample rate is invalid. */
 const MIN_RATE = 8000;
 const MAX_RATE = 96_000;
-/** Reasons for the end of a turn that are no failure. */
+/** The values of `turnCompleteReason` that are not failures. */
 const GOOD_REASONS = ['TURN_COMPLETE_REASON_UNSPECIFIED', 'NEED_MORE_INPUT'];
 
 /**

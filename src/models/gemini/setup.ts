@@ -25,7 +25,7 @@ const LIVE = [
   'realtimeInputConfig',
 ] as const;
 
-/** Fields that only some families accept. Others refuse a setup with them, even when false, or never answer it. */
+/** Fields that only some families accept. Other families refuse a setup with such a field, even if it is false, or never answer the setup. */
 const MOODS = ['proactivity', 'enableAffectiveDialog'] as const;
 
 /** Without compression a session ends after 15 minutes, and every turn is billed with the whole conversation. */
@@ -34,14 +34,14 @@ const COMPRESSION: LiveConnectConfig['contextWindowCompression'] = {
   slidingWindow: { targetTokens: '8000' },
 };
 
-/** What a setup depends on. */
+/** The facts on which a setup depends. */
 export interface SetupOptions {
   model: string;
   family: LiveFamily;
   /** Names of the tools whose calls the model does not wait for. */
   nonBlocking: ReadonlySet<string>;
   handle?: string | undefined;
-  /** When the service drops old turns; null: never, until the session ends. */
+  /** When the service drops old turns; null means that it drops none until the session ends. */
   compression?: LiveConnectConfig['contextWindowCompression'] | null | undefined;
 }
 
@@ -123,7 +123,7 @@ function thinkingOf(given: Thinking, { thinking }: LiveFamily): { thinkingConfig
   }
 }
 
-/** Checks that the family has all tools. The service would close the connection with a vaguer reason. */
+/** Throws when the family lacks one of the tools. Otherwise the service would close the connection with a vague reason. */
 function known(tools: ToolListUnion, { family, model }: SetupOptions): ToolListUnion {
   const has = new Set<string>(['functionDeclarations', ...family.builtIn]);
   for (const tool of tools) {

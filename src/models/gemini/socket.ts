@@ -3,11 +3,11 @@ import type { LiveInput, LiveSocket, LiveSocketEvents, SocketClose } from '../li
 import type { FrameEncoder } from './frames.ts';
 import { readMessage } from './messages.ts';
 
-/** How a socket is opened. */
+/** The facts with which a socket is opened. */
 export interface SocketSetup {
   model: string;
   config: LiveConnectConfig;
-  /** Whether the setup announces a history. The client of Google has no option for it. */
+  /** Whether the setup announces a history. Google's client has no option for that. */
   announcesHistory: boolean;
   /** Whether models of this family may continue after `turnComplete`, and report when they are idle. */
   reportsIdle: boolean;
@@ -18,7 +18,7 @@ const MAX_FRAME = 16 * 1024 * 1024;
 /** How many frames may come before the server accepts the setup. */
 const MAX_EARLY = 100;
 
-/** The socket inside the client of Google, which its types hide. */
+/** The socket inside Google's client, which the client's types do not show. */
 interface RawSocket {
   send: (text: string) => void;
   close: () => void;

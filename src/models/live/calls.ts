@@ -4,7 +4,7 @@ import { CANCELLED } from '../../protocol/index.ts';
 import { callsIn } from '../function-calls.ts';
 import { noticeOf } from '../prompt-texts.ts';
 
-/** A call of the model. `ids`: every id under which the session made it; empty when the call is only in the history that the session got. */
+/** A call of the model. `ids` are all ids under which the live session made it; empty when the session only read the call in its history. */
 interface KnownCall {
   /** The id that ADK knows. */
   id: string;
@@ -20,16 +20,16 @@ interface KnownCall {
 /** A call with its id. */
 type NamedCall = FunctionCall & { id: string };
 
-/** What to send after calls were answered. */
+/** What to send to the model after calls were answered. */
 export interface Answers {
   responses: FunctionResponse[];
   /** Results of calls that the model's session does not know, as text. */
   notices: { text: string; isSilent: boolean }[];
 }
 
-/** The largest number of open calls, and of repetitions of one call. A server that exceeds it counts as broken. */
+/** The largest number of open calls, and of repetitions of one call. A provider's server that exceeds it counts as broken. */
 const MAX_OPEN = 128;
-/** How many cancelled ids and finished calls are remembered, the newest ones. */
+/** How many of the newest cancelled ids, and of the newest finished calls, are remembered. */
 const MAX_CANCELLED = 1000;
 const MAX_KNOWN = 1000;
 
@@ -53,7 +53,7 @@ export class LiveCalls {
     return this.waiting > 0;
   }
 
-  /** How many open calls the session itself made. */
+  /** The number of open calls that the session itself made, not counting those that it read in its history. */
   private get waiting(): number {
     let count = 0;
     for (const made of this.open) if (made.ids.length > 0) count += 1;
@@ -66,7 +66,10 @@ export class LiveCalls {
     return false;
   }
 
-  /** Whether the session knows a call only by ids that ADK's history does not have. Only this connection can map them, and so answer the call. */
+  /**
+   * Whether the session knows a call only by ids that are not in ADK's history. Only this connection can map such ids, so only it can answer the
+   * call.
+   */
   get haveOtherIds(): boolean {
     return [...this.byId.values()].some(({ id, ids }) => ids.length > 0 && !ids.includes(id));
   }
@@ -76,7 +79,7 @@ export class LiveCalls {
     return this.latest.some((made) => this.open.has(made));
   }
 
-  /** Adds the calls of a history. `isKnown`: the session is resumed, so it made them itself. */
+  /** Adds the calls of a history. `isKnown`: the session is resumed, so it made these calls itself. */
   addHistory(history: readonly Content[], isKnown: boolean): void {
     const responses = new Map<string, FunctionResponse>();
     let spokenAt = -1;
@@ -132,7 +135,7 @@ export class LiveCalls {
     return { fresh, responses };
   }
 
-  /** The model cancelled these ids. Returns the calls of which every id is cancelled now, by the ids that ADK knows. */
+  /** Records that the model cancelled these ids. Returns the calls of which every id is now cancelled, as the ids that ADK knows. */
   cancel(ids: readonly string[]): string[] {
     const unwanted: string[] = [];
     for (const id of ids) {
@@ -172,12 +175,12 @@ export class LiveCalls {
     return { responses, notices };
   }
 
-  /** The model ended a turn that continues when its calls are answered. */
+  /** Call it when the model ended a turn that continues after its calls are answered. */
   leaveTurn(): void {
     this.latest = [];
   }
 
-  /** The model ended its turn. From now on a call like an answered one is a new call. */
+  /** Call it when the model ended its turn. From then on, a call that equals an answered one counts as a new call. */
   endTurn(): void {
     this.leaveTurn();
     this.answered.clear();
@@ -197,7 +200,7 @@ export class LiveCalls {
     return made;
   }
 
-  /** The call that the server sent before, with the same id. Throws when the id names two open calls. */
+  /** The earlier call with the same id, if the provider sent it again. Throws when the id names two different open calls. */
   private sameIdAs(call: NamedCall): KnownCall | undefined {
     const made = this.byId.get(call.id);
     if (!made?.ids.includes(call.id) || !(this.open.has(made) || this.answered.has(made))) return undefined;
@@ -215,7 +218,7 @@ export class LiveCalls {
   }
 }
 
-/** Identifies a call by its name and arguments, in any order. */
+/** A key that is equal for calls with the same name and the same arguments, in any order. */
 function keyOf({ name = '', args = {} }: FunctionCall): string {
   return `${name} ${JSON.stringify(sorted(args))}`;
 }

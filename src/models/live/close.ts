@@ -5,8 +5,8 @@ import type { AfterClose, CloseReason, SocketClose } from './provider.ts';
 const INVALID_DATA = [1002, 1003, 1007, 1009, 1010];
 
 /**
- * Decides what a close means. `isSetUp`: the session had started; `isResuming`: its setup named an earlier session. Texts of the
- * provider decide first, then the code. The failure holds no key.
+ * Decides what to do after a socket closed. `isSetUp`: the session had started; `isResuming`: its setup named an earlier session. The close reason
+ * decides first, then the close code. The text of the failure contains no key.
  */
 export function classifyClose(
   { code, reason, status }: SocketClose,
@@ -25,7 +25,7 @@ export function classifyClose(
     const [, then, failure] = known;
     // The session that the setup resumes may have been started with another model, so try a new session.
     if (failure === 'SETUP' && isResuming) return result('restart', failure);
-    // A new session that is refused at once is refused again; a resumed one may only be too old.
+    // A new session that was refused at once would be refused again. A session that was to be resumed may just be too old.
     if (then !== 'stop' && !isSetUp && !isResuming && code !== 1011) return result('stop', 'SETUP');
     return result(then, failure);
   }

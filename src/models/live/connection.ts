@@ -32,9 +32,9 @@ export interface LiveStart {
 }
 
 /**
- * A live connection for ADK that outlives its sockets: a lost socket is replaced without ADK knowing. `LiveLink` decides about
- * sockets and `LiveSession` about the conversation; this class does what they decide, and owns the socket, the timer and the
- * queue to ADK. The constructor returns at once. A failure ends `receive()` with an error.
+ * A live connection for ADK that outlives its sockets: it replaces a lost socket, and ADK does not notice. `LiveLink` decides about sockets and
+ * `LiveSession` about the conversation; this class performs their effects, and owns the socket, the timer and the queue to ADK. The constructor
+ * returns at once. A failure ends `receive()` with an error.
  */
 export class LiveConnection implements BaseLlmConnection {
   private readonly provider: LiveProvider;
@@ -143,7 +143,7 @@ export class LiveConnection implements BaseLlmConnection {
     }
   }
 
-  /** Starts once more, with a setup that the provider has simplified. */
+  /** Connects again, with a setup that the provider has simplified. */
   private restart(): void {
     this.sockets = new LiveLink(this.limits, this.provider.closeReasons);
     this.link({ type: 'busy', isBusy: this.session.isBusy });

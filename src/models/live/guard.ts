@@ -9,7 +9,7 @@ import { admitUnknownTools, callIdsIn, callsIn, newCallId, withoutCalls } from '
  */
 export function guardConnection(connection: BaseLlmConnection, request: LlmRequest): BaseLlmConnection {
   const used = callIdsIn(request.contents);
-  /** The model's own id of each call that got a new id, by the new id. Undefined: the model gave none. */
+  /** Maps the new id of a call to the id that the model gave it; undefined when the model gave none. */
   const replaced = new Map<string, string | undefined>();
 
   const withOwnId = (response: FunctionResponse): FunctionResponse => {

@@ -1,7 +1,7 @@
 import type { Content, FunctionCall, Part } from '@google/genai';
 import { noticeOf } from '../prompt-texts.ts';
 
-/** How many characters of a history a new session gets, the newest. */
+/** A new session gets at most this many characters of the history, the newest ones. */
 const MAX_CHARACTERS = 100_000;
 
 /** ADK's tool by which an agent hands the conversation to another agent. */
@@ -15,8 +15,8 @@ export function endsInTransfer(history: readonly Content[]): boolean {
 }
 
 /**
- * The history for a new session: texts and pictures, and results of calls as text, because a session knows no ids of another
- * one. Consecutive contents of the same role are merged.
+ * The history for a new session: texts and pictures, and results of calls as text, because a session does not know the call ids of an earlier
+ * session. Consecutive contents of the same role are merged.
  */
 export function seedOf(history: readonly Content[]): Content[] {
   const calls = new Map<string, FunctionCall>();

@@ -7,7 +7,7 @@ import type { CloseReason, SocketClose } from './provider.ts';
 export interface LinkLimits {
   /** How long the server may take to accept a setup. */
   setupMs: number;
-  /** How often to ping the server, and after how much silence it counts as lost; null never pings. */
+  /** How often to ping the provider, and after how much silence it counts as lost; null: no pings. */
   ping: { everyMs: number; lostMs: number } | null;
   /** How many sockets in a row may fail while a session is resumed. */
   tries: number;
@@ -22,24 +22,24 @@ export const LINK_LIMITS: LinkLimits = {
   random: Math.random,
 };
 
-/** What happens to the connection. Sockets are numbered; inputs from an older socket are ignored. */
+/** The inputs of `LiveLink`. Sockets are numbered (`n`); inputs from an older socket are ignored. */
 export type LinkInput =
   | { type: 'start'; handle: string | null }
   | { type: 'opened'; n: number }
-  /** The server sent a frame or a pong. */
+  /** The provider sent a frame or a pong. */
   | { type: 'alive'; n: number }
   | { type: 'closed'; n: number; close: SocketClose }
   | { type: 'unreadable'; n: number }
   /** The session can be resumed from this handle; null: it cannot be resumed. */
   | { type: 'handle'; handle: string | null }
-  /** The server announces that it will close the connection. */
+  /** The provider announces that it will close the connection. */
   | { type: 'goAway'; inMs: number }
   /** Whether the model is generating, or has pending input. */
   | { type: 'busy'; isBusy: boolean }
   | { type: 'time' }
   | { type: 'close' };
 
-/** What the connection has to do. `over` without a failure: nothing was lost, and the next input may open a new connection. */
+/** The effects that the connection has to perform. `over` without a failure: nothing was lost, and the next input may open a new connection. */
 export type LinkEffect =
   | { type: 'open'; n: number; handle: string | null }
   /** Closes the socket. `isDead`: the server does not answer, so it will not confirm the close. */
@@ -64,8 +64,8 @@ type State =
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 8000;
 /**
- * How many attempts the first session of a connection gets: few, because the user waits. After `OLD_SESSION_TRIES` of them, a session that
- * another process started is given up, and a new one is started.
+ * How many attempts the first session of a connection gets: few, because the user waits. After `OLD_SESSION_TRIES` attempts to resume a session of an
+ * earlier connection, a new session is started instead.
  */
 const FIRST_TRIES = 3;
 const OLD_SESSION_TRIES = 2;
@@ -193,7 +193,7 @@ export class LiveLink {
     }
   }
 
-  /** Pings the server, gives it up when it is silent, and leaves it when it announced a close. */
+  /** Pings the provider, abandons a silent socket, and replaces a socket whose close was announced. */
   private check(state: Extract<State, { is: 'open' }>, now: number): void {
     const { ping } = this.limits;
     if (state.leaveAt !== null && now >= state.leaveAt) return this.leave(state, now);
@@ -207,7 +207,7 @@ export class LiveLink {
     this.out.push({ type: 'ping', n: this.n });
   }
 
-  /** Leaves a server that announced a close: between two turns, or when its time is up. */
+  /** Replaces a socket whose close was announced: between two turns, or when its time is up. */
   private leave(state: Extract<State, { is: 'open' }>, now: number): void {
     if (state.leaveAt === null) return;
     if (this.isBusy && now < state.leaveAt) return;

@@ -4,10 +4,10 @@ import type { LiveMessage, LiveTraits } from './provider.ts';
 /** Input of ADK or of the user, before it is encoded. */
 export type UserInput = { content: Content } | { blob: Blob } | { activity: 'start' | 'end' };
 
-/** Sound that is kept while there is no socket: the newest two seconds. */
+/** How many pieces of sound and pictures are kept while there is no socket: two seconds of sound. */
 const MAX_MEDIA = 100;
 
-/** Input that came while there is no socket, in order. */
+/** Input that arrives while there is no socket, in order. */
 export class OfflineInput {
   private inputs: UserInput[] = [];
 
@@ -16,7 +16,7 @@ export class OfflineInput {
     return this.inputs.some((input) => 'content' in input);
   }
 
-  /** Adds an input. Of sound and pictures only the newest are kept. */
+  /** Adds an input. Only the newest sound and pictures are kept. */
   add(input: UserInput): void {
     this.inputs.push(input);
     const media = this.inputs.filter((one) => 'blob' in one);
@@ -65,12 +65,12 @@ export class PendingInput {
     return this.isExpected;
   }
 
-  /** Whether the session was resumed while the model was busy, and the server has sent nothing since. */
+  /** Whether the session was resumed while the model was busy, and the provider has sent nothing since. */
   get isJustResumed(): boolean {
     return this.isFresh;
   }
 
-  /** A message was sent. `isInterrupting`: the model is speaking. */
+  /** Records that a message was sent. `isInterrupting`: the model is speaking. */
   addMessage(content: Content, isInterrupting = false): void {
     this.message = { content, isRepeated: false };
     this.isInterrupting = isInterrupting;
@@ -78,24 +78,24 @@ export class PendingInput {
     this.endsEarlier = this.isInTurn;
   }
 
-  /** Responses to calls were sent. */
+  /** Records that responses to calls were sent. */
   addResponses(responses: readonly FunctionResponse[]): void {
     for (const response of responses) this.responses.push({ response, isRepeated: false });
     this.expectAnswer();
     this.endsEarlier = this.isInTurn;
   }
 
-  /** The model has something to answer, such as speech that it heard. */
+  /** Records that the model got input to answer, such as speech. */
   expectAnswer(): void {
     this.isExpected = true;
   }
 
-  /** The model cancelled these calls: their responses are not sent once more. */
+  /** Records that the model cancelled these calls: `resume` does not repeat their responses. */
   cancel(ids: readonly string[]): void {
     for (const one of this.responses) if (ids.includes(one.response.id ?? '')) one.isRepeated = true;
   }
 
-  /** The session continues over another socket. Returns the responses to send once more; each is repeated once. */
+  /** Call it when the session continues over another socket. Returns the responses to send again; each is repeated only once. */
   resume(isBusy: boolean): FunctionResponse[] {
     this.isFresh = isBusy;
     this.isInterrupting = false;
@@ -104,7 +104,7 @@ export class PendingInput {
     return repeated.map(({ response }) => response);
   }
 
-  /** The server sent a message. `isClosing`: the model just ended a turn, and the last words of it may follow. */
+  /** Handles a message of the provider. `isClosing`: the model just ended a turn, and the last words of that turn may still follow. */
   observe({ output, calls }: LiveMessage, isClosing: boolean): void {
     if (!output && !calls) return;
     this.isFresh = false;
@@ -125,7 +125,7 @@ export class PendingInput {
     if (says || (turnEnd && !this.endsEarlier)) this.acknowledge();
   }
 
-  /** The model ended a turn. Returns whether that was an earlier turn, so that the answer to pending input follows. */
+  /** Call it when the model ended a turn. Returns whether that was an earlier turn, so that the answer to pending input is still to come. */
   endTurn(): boolean {
     this.isInTurn = false;
     if (!this.isOpen) return false;
@@ -133,12 +133,12 @@ export class PendingInput {
     return true;
   }
 
-  /** The model ended its turn, and has nothing left to answer. */
+  /** Call it when the model ended its turn and has nothing left to answer. */
   completeTurn(): void {
     this.isExpected = false;
   }
 
-  /** The message that may never have arrived over the lost socket, once; otherwise null. */
+  /** The message that may have been lost with the socket, to be sent again. Returned only once; then null. */
   takeRepeat(): Content | null {
     const { message } = this;
     if (!this.isFresh || !message || message.isRepeated) return null;

@@ -21,9 +21,9 @@ export interface LiveProvider {
   readonly closeReasons: readonly CloseReason[];
   /** Opens a socket and sends the setup. It returns at once and never throws; results and failures come as events. */
   open(setup: LiveSetup, events: LiveSocketEvents): LiveSocket;
-  /** The server accepted the setup of the last `open`. */
+  /** Called when the server accepted the setup of the last `open`. */
   onAccepted?(): void;
-  /** The server refused every setup. Returns true when the provider changed its setup, and another attempt may succeed. */
+  /** Called when the server refused every setup. Returns true when the provider has changed its setup, so that another attempt may succeed. */
   simplifySetup?(failure: ModelFailure): boolean;
 }
 
@@ -39,7 +39,7 @@ export interface LiveTraits {
   reportsIdle: boolean;
   /** Names of the tools whose calls the model does not wait for. */
   nonBlocking: ReadonlySet<string>;
-  /** Whether the model says something when it gets this response to a call. */
+  /** Whether the model speaks after it gets this response to a call. */
   repliesTo(response: FunctionResponse): boolean;
 }
 
@@ -70,7 +70,7 @@ export interface LiveSocket {
   /** Stops reading: further messages wait at the server. */
   pause(): void;
   resume(): void;
-  /** Asks for a sign of life; `onPong` follows. A socket that cannot ask, or is paused, counts as alive. */
+  /** Sends a ping; `onPong` follows. For a socket that cannot send pings, or is paused, `onPong` follows all the same. */
   ping(): void;
   /** Closes the socket. `isDead`: without waiting for the server. No event follows. */
   close(isDead?: boolean): void;
@@ -90,7 +90,7 @@ export type LiveInput =
   /** The user starts to speak (or interrupts), or stops. `isBusy`: the model is generating. */
   | { type: 'activity'; activity: 'start' | 'end'; isBusy: boolean };
 
-/** One message of the server. Its fields are handled in the order in which they stand here. */
+/** One message of the server. Its fields are handled in the order in which they are declared here. */
 export interface LiveMessage {
   usage?: GenerateContentResponseUsageMetadata;
   output?: LiveOutput;
@@ -104,23 +104,23 @@ export interface LiveMessage {
   goAwayMs?: number;
 }
 
-/** What the model says, and what it understood the user to say. */
+/** The output of the model, and the transcripts of both sides. */
 export interface LiveOutput {
   grounding?: GroundingMetadata;
-  /** What the user said. */
+  /** The transcript of the user's speech. */
   userTranscript?: Transcription;
   parts?: Part[];
   /** All output of the turn is generated; its audio may still be playing. */
   isGenerated?: boolean;
-  /** What the model said. */
+  /** The transcript of the model's speech. */
   modelTranscript?: Transcription;
   /** The user interrupted the model. */
   isInterrupted?: boolean;
-  /** The turn is complete. `continues`: the model works on. `error`: why it gave no answer. */
+  /** The turn is complete. `continues`: whether the model continues to work. `error`: why it gave no answer. */
   turnEnd?: { continues?: boolean; error?: string };
 }
 
-/** How a socket ended, or why there was none. */
+/** How a socket closed, or why it could not be opened. */
 export interface SocketClose {
   code: number;
   reason: string;
@@ -129,8 +129,8 @@ export interface SocketClose {
 }
 
 /**
- * What to do after a close. `retry`: connect again, and resume if possible; `restart`: the session is lost, a new one may work;
- * `stop`: no attempt will succeed before a person changes something.
+ * What to do after a close. `retry`: connect again, and resume if possible; `restart`: the session is lost, a new one may work; `stop`: no attempt
+ * will succeed until the operator changes something, such as the key.
  */
 export type AfterClose = 'retry' | 'restart' | 'stop';
 

@@ -9,20 +9,20 @@ import type { LiveInput, LiveMessage, LiveTraits } from './provider.ts';
 import { Mute, SilenceTimeout } from './silence.ts';
 import { TurnOutput } from './turn-output.ts';
 
-/** What the connection has to do: send an input, pass a response to ADK, or push an input to the link. */
+/** The effects that the connection has to perform: send an input, pass a response to ADK, or pass an input to `LiveLink`. */
 export type SessionEffect =
   | { type: 'send'; input: LiveInput }
   | { type: 'emit'; response: LlmResponse }
   | { type: 'link'; input: LinkInput };
 
-/** Facts of a `turnComplete` after which the model continues: it ended earlier output, or a turn that made calls. */
+/** The facts of a `turnComplete` after which the model continues, because it ended only earlier output or a turn with calls. */
 const CONTINUES = { continues: true, wasIdle: true };
 /** Tells ADK that this session cannot be resumed, so that its next connection starts a new one. */
 const NOT_RESUMABLE: LlmResponse = { liveSessionResumptionUpdate: { resumable: false } };
 
 /**
- * One live session over many sockets, in both directions. It owns the calls, the pending input, the current turn and the muting,
- * and decides what ADK sees of them. It does no input or output, and reads no clock.
+ * One live session over many sockets, in both directions. It owns the calls, the pending input, the current turn and the mute state, and decides
+ * which responses ADK gets. It does no input or output, and reads no clock.
  */
 export class LiveSession {
   private readonly calls = new LiveCalls();
@@ -35,7 +35,7 @@ export class LiveSession {
   private history: readonly Content[];
   private isReady = false;
   private hasBegun = false;
-  /** Whether another connection started the session. */
+  /** Whether an earlier connection started the session. */
   private isOld = false;
   /** Results of calls that the session does not know, as text. */
   private notices: { text: string; isSilent: boolean }[] = [];
@@ -69,7 +69,7 @@ export class LiveSession {
     this.history = history;
   }
 
-  /** A socket is open. `isResumed`: the session continues; otherwise it is new. */
+  /** Call it when a socket is open. `isResumed`: the session continues; otherwise it is new. */
   socketOpened(isResumed: boolean, now: number): SessionEffect[] {
     const isFirst = !this.hasBegun;
     this.hasBegun = true;
@@ -89,13 +89,13 @@ export class LiveSession {
     return this.done();
   }
 
-  /** The socket is lost; another one may follow. */
+  /** Call it when the socket is lost. Another socket may follow. */
   socketLost(): SessionEffect[] {
     this.isReady = false;
     return this.done();
   }
 
-  /** Takes input for the model. It is sent at once, or when there is a socket. */
+  /** Adds input for the model. It is sent at once, or as soon as there is a socket. */
   add(input: UserInput, now: number): SessionEffect[] {
     if ('content' in input) this.silence.restart(now);
     if ('activity' in input && input.activity === 'start') {
@@ -108,7 +108,7 @@ export class LiveSession {
     return this.done();
   }
 
-  /** Handles a message of the server. Throws when the message exceeds a limit, such as that of open calls. */
+  /** Handles a message of the provider. Throws when the message exceeds a limit, such as the number of open calls. */
   receive(message: LiveMessage, now: number): SessionEffect[] {
     const { turn, pending } = this;
     const { output, resumption, goAwayMs } = message;
@@ -132,7 +132,7 @@ export class LiveSession {
     return this.done();
   }
 
-  /** Time has passed. `isReading`: the server is being read, so its silence is its own. */
+  /** Checks the timeouts. `isReading`: the socket is being read, so the provider really is silent. */
   advance(now: number, isReading = true): SessionEffect[] {
     if (!isReading) this.silence.restart(now);
     this.deliver(this.turn.complete(now));
@@ -141,7 +141,7 @@ export class LiveSession {
     return this.done();
   }
 
-  /** The connection is over. Returns the final responses for text and transcripts of which only partial responses were emitted. */
+  /** Call it when the connection is over. Returns the final responses for text and transcripts of which only partial responses were emitted. */
   end(): SessionEffect[] {
     this.isReady = false;
     this.deliver(this.turn.end());
@@ -209,7 +209,7 @@ export class LiveSession {
     this.deliver([{ liveSessionResumptionUpdate: update }]);
   }
 
-  /** The model is silent for too long: repeats the message that may never have arrived, or ends the turn. */
+  /** Handles a model that is silent for too long: sends the message again if it may have been lost, or ends the turn. */
   private endSilence(now: number): void {
     const { pending, turn } = this;
     this.silence.restart(now);

@@ -10,25 +10,25 @@ import type { TurnOutput } from './turn-output.ts';
  * `turnComplete`. The model may never send one, so this class tracks whether the live connection has to emit it.
  */
 export class Mute {
-  /** `asked`: the user sent something since the interruption, and its answer must be heard. */
+  /** `asked`: the user sent something after the interruption, and its answer must not be muted. */
   private state: 'off' | 'on' | 'asked' = 'off';
 
-  /** The user interrupts. */
+  /** Call it when the user interrupts. */
   start(): void {
     this.state = 'on';
   }
 
-  /** The user sends something that the model will answer. */
+  /** Call it when the user sends something that the model will answer. */
   expectAnswer(): void {
     if (this.state === 'on') this.state = 'asked';
   }
 
-  /** The model ended the interrupted output. */
+  /** Call it when the model ended the interrupted output. */
   end(): void {
     this.state = 'off';
   }
 
-  /** Ends the interrupted output in place of the model: returns the `turnComplete` that is due, if one is. */
+  /** Ends the interrupted output in place of the model: returns the missing `turnComplete`, or nothing when no output was interrupted. */
   release(): LlmResponse[] {
     if (this.state === 'off') return [];
     this.state = 'off';
@@ -44,12 +44,12 @@ export class Mute {
 /** How long a model with pending input may be silent: normally, and after its session was resumed. */
 const ANSWER_MS = 60_000;
 const RESUMED_MS = 10_000;
-/** How long a model that speaks without input, or was interrupted, may pause before its turn counts as over. */
+/** How long a model may pause before its turn counts as over, if it was interrupted or speaks without pending input. */
 const UNASKED_MS = 3000;
-/** How long generated audio may play before the model ends its turn. */
+/** How long completely generated audio may play until the model must have ended its turn. */
 const PLAYING_MS = 600_000;
 
-/** The timeout of a silent model: in the middle of a turn, and while input is pending. It only reads the state of the objects that it gets. */
+/** Computes when a silent model has timed out: in the middle of a turn, and while input is pending. It changes none of the objects that it gets. */
 export class SilenceTimeout {
   private readonly turn: TurnOutput;
   private readonly calls: LiveCalls;
@@ -64,12 +64,12 @@ export class SilenceTimeout {
     this.traits = traits;
   }
 
-  /** The server sent something, or got something to answer. */
+  /** Restarts the timeout: the provider sent something, or got something to answer. */
   restart(now: number): void {
     this.since = now;
   }
 
-  /** When the model has been silent for too long; null while it has nothing to say, or waits for a response. */
+  /** When the model times out; null while it has nothing to say, or waits for the response to a call. */
   get expiresAt(): number | null {
     const { turn, pending, calls, since } = this;
     if (turn.isCut && !pending.isOpen) return since + UNASKED_MS;

@@ -17,16 +17,16 @@ interface Entry {
 }
 
 /**
- * What follows from a response to a call. `due`: all calls of the same content have responses, so the model is called. `waiting`: other calls
- * have none yet. `settled`: no model call follows. `late`: the model gets the response as a notice in text.
+ * What to do after a response to a call. `due`: all calls of the same content have responses, so call the model. `waiting`: other calls have no
+ * response yet. `settled`: do nothing. `late`: give the model the response as a text.
  */
 export type Answered =
   | { kind: 'due' | 'waiting' | 'settled' }
   | { kind: 'late'; args: Record<string, unknown> };
 
 /**
- * The history that a model without live API gets in a live conversation. Every call is followed by its response, whenever that
- * came, or by a placeholder.
+ * The history that a model without live API gets in a live conversation. Every call is directly followed by its response, even if the response came
+ * later, or by a placeholder.
  */
 export class LiveConversation {
   private readonly entries: Entry[] = [];

@@ -26,13 +26,13 @@ export interface TurnBasedLiveOptions {
   /** How many times in a row the model may be called without input of the user. */
   maxCalls?: number;
   retryPolicy?: Partial<RetryPolicy> | undefined;
-  /** Takes partial texts instead of the reader of the connection, while the reader waits for the next response. */
+  /** Receives partial texts instead of ADK, while ADK waits for the next response. */
   fastPath?: FastPath | undefined;
 }
 
 /**
- * A live connection to a model without live API. The model is called for every message of the user, and when its calls are
- * answered. Sound is ignored. `sendActivityStart` is an interruption: it ends the generation and the turn.
+ * A live connection to a model without live API. It calls the model for every message of the user, and again when the model's calls are answered.
+ * Sound is ignored. `sendActivityStart` is an interruption: it ends the generation and the turn.
  */
 export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly model: BaseLlm;
@@ -43,7 +43,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly fastPath: FastPath | undefined;
   private readonly out = new LiveResponses();
   private generation: Generation | undefined;
-  /** Notices of late responses, which wait for the generation to end. */
+  /** Texts with late responses, which wait until the generation has ended. */
   private late: string[] = [];
   private callsInARow = 0;
   private isClosed = false;
@@ -159,7 +159,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     };
     const { retryPolicy } = this;
     const { signal } = generation.controller;
-    // Tokens are pushed as they come. Pulling each would cost a promise a token.
+    // Tokens are pushed as they arrive. If each were pulled, it would cost a promise.
     const fastPath = (partial: LlmResponse): Promise<void> | undefined => {
       if (this.generation !== generation) return undefined;
       for (const { text, thought } of partial.content?.parts ?? [])

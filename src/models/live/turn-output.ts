@@ -5,13 +5,13 @@ import type { LiveMessage, LiveOutput, LiveTraits } from './provider.ts';
 
 /** The largest text of one turn. No model or user says that much, so a server that exceeds it counts as broken. */
 const MAX_CHARACTERS = 1_000_000;
-/** How many token counts are kept that came between two turns. */
+/** How many token counts that came between two turns are kept. */
 const MAX_COUNTS = 100;
-/** The fields that make a part output of the model. Calls are handled elsewhere, and a part with only a signature is no output. */
+/** A part with one of these fields counts as output of the model. Calls are handled elsewhere, and a part with only a signature is not output. */
 const SAYING = ['text', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult'] as const;
 /** The fields of a response for the transcripts of both sides. */
 const TRANSCRIPTS = { user: 'inputTranscription', model: 'outputTranscription' } as const;
-/** How long the end of a spoken turn is held back: its transcripts and token counts may arrive after it. */
+/** How long the end of a spoken turn is delayed, because its transcripts and token counts may arrive after it. */
 const LATE_MS = 300;
 
 /**
@@ -20,14 +20,14 @@ const LATE_MS = 300;
  */
 export class TurnOutput {
   private readonly traits: LiveTraits;
-  /** Text and thoughts of this turn that were not yet repeated as a whole. */
+  /** Text and thoughts of this turn of which only partial responses were emitted so far. */
   private texts: Part[] = [];
   private readonly transcripts = { user: '', model: '' };
   private grounding: GroundingMetadata | undefined;
   /** Token counts that came between two turns; the next turn reports them. */
   private usage: LlmResponse[] = [];
   private hasSpoken = false;
-  /** The end of a turn that is held back until `at`. */
+  /** The end of a turn that is delayed until `at`. */
   private closing: { at: number; response: LlmResponse } | null = null;
   private isGenerating = false;
   /** Whether the model has said or called something since it last ended a turn. */
@@ -44,7 +44,7 @@ export class TurnOutput {
     return this.isGenerating || this.closing !== null;
   }
 
-  /** Whether the end of a turn is held back: words that come now may be the last of it. */
+  /** Whether the end of a turn is delayed: words that arrive now may still belong to that turn. */
   get isClosing(): boolean {
     return this.closing !== null;
   }
@@ -88,7 +88,7 @@ export class TurnOutput {
     return this.named(out);
   }
 
-  /** The end of a turn that was held back, if its time is over. Without a time, in any case. */
+  /** Returns the delayed end of a turn, if its delay is over; without `now`, in any case. */
   complete(now = Number.POSITIVE_INFINITY): LlmResponse[] {
     const { closing } = this;
     if (!closing || now < closing.at) return [];
@@ -97,7 +97,7 @@ export class TurnOutput {
     return this.named([...this.flush(), closing.response]);
   }
 
-  /** Ends the turn in place of the model: everything that was not yet repeated as a whole. */
+  /** Ends the turn in place of the model. Returns final responses for all text and transcripts of which only partial responses were emitted. */
   end(): LlmResponse[] {
     this.isGenerating = false;
     this.isInTurn = false;
@@ -146,7 +146,7 @@ export class TurnOutput {
   private pushUserTranscript({ text, finished }: Transcription, out: LlmResponse[]): void {
     const { wholeUtterances } = this.traits;
     if (text) {
-      // The user said this after the turn whose end is held back.
+      // The user said this after the turn whose end is delayed.
       out.push(...this.complete());
       this.transcripts.user += text;
       if (!wholeUtterances) out.push({ inputTranscription: { text, finished: false }, partial: true });
@@ -154,7 +154,7 @@ export class TurnOutput {
     if (finished || wholeUtterances) out.push(...this.flushTranscript('user'));
   }
 
-  /** The model starts to say something. Token counts that came between two turns belong to this one. */
+  /** Records that the model starts a turn. Token counts that came between two turns belong to this turn. */
   private begin(out: LlmResponse[]): void {
     if (this.closing) return;
     this.isGenerating = true;
@@ -193,7 +193,7 @@ export class TurnOutput {
     this.isGenerating = false;
     this.isInTurn = false;
     const { hasSpoken } = this;
-    // If the end of an earlier turn is still held back, this end belongs to a later turn: emit the earlier end first.
+    // If the end of an earlier turn is still delayed, this end belongs to a later turn: emit the earlier end first.
     out.push(
       ...this.complete(),
       ...this.usage.splice(0),

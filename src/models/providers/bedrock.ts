@@ -1,6 +1,6 @@
 import { at, type Environment, maker, needed, type Provider } from './provider.ts';
 
-/** Amazon Bedrock. AWS credentials are often there for other reasons, so no key alone selects it. */
+/** Amazon Bedrock. AWS credentials are often set for other purposes, so their presence does not select it. */
 export const bedrock: Provider = {
   model: 'anthropic.claude-sonnet-5-5',
   recipe(env, name) {
@@ -20,7 +20,7 @@ export const bedrock: Provider = {
   },
 };
 
-/** A key of Bedrock's own, or an access key with its secret. */
+/** The credentials: a Bedrock API key, or an AWS access key with its secret. Throws when neither is set. */
 function awsAccess(env: Environment, model: string): Record<string, string> {
   if (env.AWS_BEARER_TOKEN_BEDROCK) return { apiKey: env.AWS_BEARER_TOKEN_BEDROCK };
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;

@@ -1,6 +1,6 @@
 import { at, type Environment, maker, needed, type Provider } from './provider.ts';
 
-/** The package that speaks OpenAI's two APIs. */
+/** The package for OpenAI's two APIs, Chat Completions and Responses. */
 const OPENAI = { package: '@ai-sdk/openai', version: '3.0.139' };
 
 /** OpenAI, by its Responses API unless the environment says otherwise. */
@@ -19,14 +19,14 @@ export const openai: Provider = {
   },
 };
 
-/** Which of OpenAI's two APIs the environment chooses; undefined for none. */
+/** The API of OpenAI that `DUOLOGUE_OPENAI_API` names; undefined when the variable is not set. */
 function openaiApi(env: Environment): 'chat' | 'responses' | undefined {
   const api = env.DUOLOGUE_OPENAI_API || undefined;
   if (api === undefined || api === 'chat' || api === 'responses') return api;
   throw new Error(`DUOLOGUE_OPENAI_API must be chat or responses, not "${api}".`);
 }
 
-/** Any server that speaks OpenAI's API: Ollama, vLLM, LM Studio and others. */
+/** Any server with an OpenAI-compatible API: Ollama, vLLM, LM Studio and others. */
 export const compatible: Provider = {
   model: null,
   recipe(env, name) {

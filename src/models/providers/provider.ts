@@ -23,11 +23,11 @@ interface Recipe {
 
 /** A provider of models that comes with a package of the AI SDK. */
 export interface Provider {
-  /** The default model; null where only the server of the user knows its models. */
+  /** The default model; null when the operator must name a model, because the server is their own. */
   model: string | null;
-  /** The variable whose presence alone selects it. */
+  /** The environment variable that selects this provider when it is set. */
   key?: string;
-  /** Reads the environment. Throws when a variable is missing. */
+  /** Reads the settings from the environment. Throws when a variable is missing. */
   recipe(env: Environment, name: string): Recipe;
 }
 
@@ -38,7 +38,7 @@ export function needed(env: Environment, model: string, variable: string): strin
   return value;
 }
 
-/** The address of the service, where another one is set. */
+/** The setting for an address of the service other than the default; empty when none is given. */
 export function at(baseURL: string | undefined): { baseURL?: string } {
   return baseURL ? { baseURL } : {};
 }

@@ -12,7 +12,7 @@ export interface SpeechOptions {
   speechToText: SpeechToText;
   /** Without it the model understands speech, and answers in writing. */
   textToSpeech?: TextToSpeech;
-  /** Called when an answer could not be spoken. Its text arrives all the same. */
+  /** Called when an answer could not be spoken. The user still gets its text. */
   onSpeechError?: (error: unknown) => void;
   retryPolicy?: Partial<RetryPolicy>;
 }
@@ -21,7 +21,7 @@ export interface SpeechOptions {
 const MAX_WAITING = 4;
 
 /**
- * A live connection with audio that wraps a live connection with text. It cuts sound into utterances and sends each as a message of the
+ * A live connection with audio that wraps a live connection with text. It cuts sound into utterances and sends the text of each as a message of the
  * user, in the order in which they were spoken. The answer to a spoken message is spoken. Speech interrupts the model.
  */
 export class SpeechConnection implements BaseLlmConnection {
@@ -140,7 +140,7 @@ export class SpeechConnection implements BaseLlmConnection {
       await this.inner.sendContent(this.withPicture({ role: 'user', parts: [{ text }] }));
     } catch (error) {
       if (utterance.isCancelled) return;
-      // Ends the partial transcript, so that the next utterance does not continue it.
+      // End the partial transcript, so that the next utterance does not continue it.
       if (utterance.hasPartials) this.emitTranscript('', true);
       this.fail(messageOf(error));
     } finally {
@@ -159,7 +159,7 @@ export class SpeechConnection implements BaseLlmConnection {
     this.out.push({ turnComplete: true, ...withLiveFacts({ continues: false }) });
   }
 
-  /** Passes the responses of the model to ADK, and has them spoken. A `turnComplete` waits until the whole turn was spoken. */
+  /** Passes the responses of the model to ADK, and their text to the speaker. A `turnComplete` waits until the whole turn was spoken. */
   private async relay(): Promise<void> {
     for await (const response of this.inner.receive()) {
       if (response.interrupted) this.mute();

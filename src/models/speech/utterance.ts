@@ -2,9 +2,9 @@ import { AsyncQueue } from '@google/adk';
 import { Vad } from './vad.ts';
 
 /**
- * A speech-to-text engine. It gets the sound of one utterance as it comes in (16 kHz, mono, 16 bits) and resolves to the whole
- * text, empty when nothing was said. It may call `onPartial` with further words while the user speaks, but only with final ones.
- * When it rejects, the user gets the message of the error. `signal` aborts when the text is no longer needed.
+ * A speech-to-text engine. It gets the sound of one utterance as it comes in (16 kHz, mono, 16 bits) and resolves to the whole text, empty when
+ * nothing was said. It may call `onPartial` with further words while the user speaks, but only with words that it will not change. When it rejects,
+ * the user sees the message of the error. `signal` aborts when the text is no longer needed.
  */
 export type SpeechToText = (
   sound: AsyncIterable<Int16Array>,
@@ -61,7 +61,7 @@ export class Utterance {
   }
 }
 
-/** What the detector finds: the borders of an utterance, and the sound between them. */
+/** The events of the detector: the start and the end of an utterance, and the sound between them. */
 export type SpeechEvent = { type: 'start' } | { type: 'sound'; samples: Int16Array } | { type: 'end' };
 
 /** At 16 kHz: 400 ms of sound from before the detector noticed speech, so that the first syllable is not lost. */
@@ -86,7 +86,7 @@ export class UtteranceDetector {
     this.hasSignals = hasSignals;
   }
 
-  /** The user starts to speak. Without signals this is only an interruption: no utterance has started yet. */
+  /** Handles the page's signal that the user starts to speak. With `hasSignals: false` it starts no utterance. */
   start(): void {
     this.isSignalled = this.hasSignals;
   }

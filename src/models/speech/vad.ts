@@ -5,7 +5,7 @@ const LOUD_STEPS = 3;
 const LOUD_WITHIN = 5;
 /** Speech has ended after this many quiet steps: 700 ms. */
 const QUIET_STEPS = 35;
-/** Sound below this is no speech, however quiet the room is (of 32,767). */
+/** Sound with a lower loudness is never speech, even in a silent room (on the scale of 16-bit samples, up to 32,767). */
 const MIN_LOUDNESS = 350;
 /** How many times louder than the background noise of the room speech is. */
 const ABOVE_ROOM = 3;

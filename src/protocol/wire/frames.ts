@@ -3,7 +3,7 @@ import { clientId, entry } from './values.ts';
 
 const requestId = clientId.optional().describe('names the request, so that it can be sent again (B24)');
 
-/** Why a client sends a `message` frame or a post. */
+/** What a `message` frame or a `POST /stream` is for. */
 export const TRIGGERS = ['submit-message', 'regenerate-message', 'continue-message'] as const;
 
 /** The data of every client frame. The server ignores further fields. */

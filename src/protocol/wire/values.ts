@@ -39,7 +39,7 @@ const jsonValue = z.unknown() as unknown as z.ZodType<JsonValue, JsonValue>;
 
 const tokens = z.number().nullable();
 
-/** What the server asks the user for: the kind of the question, and what the user needs to answer it. */
+/** A question to the user: its kind, and what the user needs to answer it. */
 export const question = z.object({
   kind: z
     .enum(['approve', 'answer', 'sign-in'])

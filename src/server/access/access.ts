@@ -8,11 +8,11 @@ import type { Identity } from './sign-in.ts';
 
 type Authenticated = string | Identity | null;
 
-/** Who may use the server, and from where. */
+/** The options of `Access`: which keys, users and origins may use the server. */
 export interface AccessOptions {
-  /** The key that every request must send; without one the server is for this machine only. */
+  /** The key that every request must send. Without a key, the server listens only to this machine. */
   apiKey?: string | undefined;
-  /** Origins of pages on other hosts that may use the server; their hosts may be its own names too. */
+  /** Origins of pages that may use the server. The host names in them are also accepted as names of the server itself. */
   origins: readonly string[];
   /** Further host names under which the server is reached. */
   hosts: readonly string[];
@@ -41,7 +41,9 @@ export class Access {
     this.hosts = new Set([...options.hosts.map(hostOf), ...origins.map((url) => url.hostname)]);
   }
 
-  /** Throws unless origin and host are allowed; `isAnyHost` allows every host. Returns the origin that CORS headers must name; null when they need none. */
+  /**
+   * Throws unless origin and host are allowed; with `isAnyHost`, every host is. Returns the origin for the CORS headers; null when none are needed.
+   */
   checkOrigin(request: Request, isAnyHost = false): string | null {
     const url = new URL(request.url);
     const host = request.headers.get('host') ?? url.host;
@@ -63,7 +65,7 @@ export class Access {
     );
   }
 
-  /** The user of a request; throws when the request has no valid key or the application refuses it. */
+  /** Finds the user of a request. Throws when the request has no valid key, or when `authenticate` refuses it. */
   async identify(request: Request): Promise<Identity> {
     const { apiKey, authenticate, defaultUser } = this.options;
     if (apiKey !== undefined && !this.showsKey(request, apiKey)) {
@@ -83,12 +85,12 @@ export class Access {
     return addressOf(request, this.options.trustedProxies);
   }
 
-  /** Writes a line about a refused request, unless many like it came from the same address. */
+  /** Logs a refused request. Many equal refusals from one address are only counted (`RefusedRequests.log`). */
   logRefusal(request: Request, message: string, fields: Record<string, unknown> & { code: string }): void {
     this.options.refusals.log(this.addressOf(request), message, fields);
   }
 
-  /** The cookie that replaces the key from now on; throws when the key is wrong. */
+  /** Returns the cookie that a browser sends from now on instead of the key. Throws when the key is wrong. */
   login(request: Request, key: unknown, secure: boolean): string {
     const { apiKey, refusals } = this.options;
     if (apiKey === undefined || typeof key !== 'string' || !equal(key, apiKey)) {
@@ -115,13 +117,13 @@ export class Access {
     const cookies = cookiesOf(request.headers.get('cookie') ?? '');
     return (
       keysOf(request).some((key) => equal(key, apiKey)) ||
-      // A page on a neighbouring host can set a cookie of the same name, which may come first, so every cookie is compared.
+      // A page on another subdomain can set a cookie of the same name, which may come first, so every cookie is compared.
       cookies.some((cookie) => equal(cookie, tokenFor(apiKey)))
     );
   }
 }
 
-/** Whether an address to listen on belongs to this machine alone. */
+/** Whether only this machine can reach an address to listen on. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK.has(host) || host === '::1' || host.startsWith('127.');
 }
@@ -129,7 +131,7 @@ export function isLoopback(host: string): boolean {
 /** Parses an origin of the options; throws an error that says how to write one. */
 function originOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
-  // Any other scheme has the origin "null", which every sandboxed page has, too.
+  // Any other scheme has the origin "null", and so has every sandboxed page.
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
   const host = /^[a-z0-9.-]+(:\d+)?$/i.test(text) ? text : 'chat.example.com';
   throw new TypeError(
@@ -147,8 +149,8 @@ function hostOf(text: string): string {
 }
 
 /**
- * The origin of the page that sends a request without `Origin`, as an image in it does. Null for programs, the server's own page, and addresses that a user
- * typed. A page that hides its address has the origin `unknown`, which is never allowed.
+ * The origin of the page that causes a request without `Origin` header, such as that of an image. Null for programs, the server's own page, and
+ * addresses that a user typed. A page that hides its address has the origin `unknown`, which is never allowed.
  */
 function embedderOf({ headers }: Request): string | null {
   const site = headers.get('sec-fetch-site');
@@ -185,7 +187,7 @@ function keysOf({ headers }: Request): string[] {
   return keys.filter((key) => typeof key === 'string');
 }
 
-/** The values of all cookies of our name. */
+/** The values of all cookies with the name of the login cookie. */
 function cookiesOf(header: string): string[] {
   return header.split(';').flatMap((pair) => {
     const [name, value] = pair.trim().split('=');
@@ -202,7 +204,7 @@ export const WRONG_KEYS: RateLimit = { burst: 20, perMinute: 20 };
 
 /** How long equal log lines of one address are counted before their number is logged. */
 const WINDOW_MS = 60_000;
-/** How many kinds of lines, each with its address, are counted at a time; beyond that all addresses count together. */
+/** How many combinations of message, code and address are counted separately. Beyond that, one counter serves all addresses. */
 const MAX_KINDS = 1000;
 
 /** Limits wrong keys by address, and keeps refused requests from filling the log. */
@@ -228,7 +230,9 @@ export class RefusedRequests {
     return rateLimited('Too many wrong keys', wait);
   }
 
-  /** Writes a line about a refused request. More lines like it, with the same code and address, are counted, and one line a minute later has their number. */
+  /**
+   * Logs a refused request. Further ones with the same message, code and address are only counted, and one line a minute later reports their number.
+   */
   log(address: string, message: string, fields: Record<string, unknown> & { code: string }): void {
     const { code } = fields;
     const isRoomLeft = this.counts.size < MAX_KINDS;

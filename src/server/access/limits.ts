@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { ProtocolError } from '../../protocol/index.ts';
 import { type Clock, nextRound } from '../clock.ts';
 
-/** How many buckets are kept before full ones are forgotten. */
+/** How many token buckets are kept before full ones are deleted. */
 const MAX_BUCKETS = 10_000;
 
 /** How many requests a user may send: a burst, and a steady rate. */
@@ -26,7 +26,7 @@ export function rateLimited(what: string, waitMs: number): ProtocolError {
   return new ProtocolError('rate_limited', message, { retryAfterMs: waitMs });
 }
 
-/** Holds up to `burst` tokens, and gets new ones at a steady rate. */
+/** A token bucket: it holds up to `burst` tokens, and gets new ones at a steady rate. */
 export class TokenBucket {
   private readonly burst: number;
   private readonly perMs: number;
@@ -34,7 +34,7 @@ export class TokenBucket {
   /** The time for which `tokens` is correct, in milliseconds of the clock. */
   private at: number;
 
-  /** A full bucket. */
+  /** Creates a full bucket. */
   constructor(burst: number, perMs: number, now: number) {
     this.burst = burst;
     this.perMs = perMs;
@@ -67,18 +67,19 @@ export class TokenBucket {
   }
 }
 
-/** Takes tokens of a user that all nodes share, or gives some back with a negative count; resolves with the tokens left. */
+/** Takes tokens from a user's bucket that all nodes share, or returns some with a negative count. Resolves with the number of tokens left. */
 export type SharedBucket = (user: string, count: number) => Promise<number>;
 
 /**
- * A token bucket for each user. A full bucket is forgotten when there are many. Where nodes share the tokens of a user, each node counts at once by itself and
- * then learns how many are left in all. No request waits for that, and while the shared bucket cannot be reached each node counts alone.
+ * A token bucket for each user. When there are many, full buckets are deleted. If nodes share a user's bucket, each node takes tokens from its own
+ * copy at once, and then sets the copy to the number that the shared bucket reports. No request waits for that. While the shared bucket cannot be
+ * reached, each node uses its own copy alone.
  */
 export class RateLimiter {
   private readonly limit: RateLimit;
   private readonly clock: Clock;
   private readonly shared: SharedBucket | null;
-  /** `unreported` tokens were taken here, and the shared bucket may not know of them yet. */
+  /** `unreported`: tokens that were taken here, and that the shared bucket may not have counted yet. */
   private readonly users = new Map<string, { bucket: TokenBucket; unreported: number }>();
 
   constructor(limit: RateLimit, clock: Clock, shared: SharedBucket | null = null) {
@@ -102,7 +103,7 @@ export class RateLimiter {
     return wait;
   }
 
-  /** Returns the token of a request that another node answers, because that node counts it too. Does nothing when the nodes do not share tokens. */
+  /** Puts back the token of a request that another node answers, because that node takes one too. Does nothing when the nodes share no buckets. */
   giveBack(user: string): void {
     const own = this.users.get(user);
     if (!own || !this.shared) return;
@@ -127,11 +128,11 @@ export class RateLimiter {
   }
 }
 
-/** Runs the reads of one user one after the other, so that those of other users come in between. */
+/** Runs the reads of one user one after the other, so that reads of other users can run in between. */
 export class UserQueue {
   private readonly tails = new Map<string, Promise<void>>();
 
-  /** Runs the work when all earlier work of the user is done; settles as the work does. */
+  /** Runs the work after all earlier work of the user. The promise has the result of the work. */
   run<T>(user: string, work: () => T | Promise<T>): Promise<T> {
     const before = this.tails.get(user);
     const done = (before ? before.then(nextRound) : Promise.resolve()).then(work);
@@ -144,7 +145,7 @@ export class UserQueue {
   }
 }
 
-/** How many bytes of bodies and frames may be in memory while they arrive and are handled. */
+/** The limits for the bytes of bodies and frames that are in memory while they arrive and are handled. */
 export interface BudgetLimits {
   /** Bytes of bodies and frames of one user. */
   userBytes: number;
@@ -179,12 +180,12 @@ export class ByteBudget {
     this.limits = limits;
   }
 
-  /** The bytes that are held now. */
+  /** The bytes of all users that are counted now. */
   get held(): number {
     return this.total;
   }
 
-  /** An account for the bytes of one body or connection of a user. The caller sets it to 0 at the end. */
+  /** Creates a counter for the bytes of one body or connection of a user. The caller sets it to 0 at the end. */
   open(user: string): HeldBytes {
     return new HeldBytes((change) => this.move(user, change));
   }
@@ -205,7 +206,7 @@ export class ByteBudget {
   }
 }
 
-/** The bytes that one body, or one connection, holds. */
+/** Counts the bytes of one body or one connection. */
 export class HeldBytes {
   private readonly move: (change: number) => void;
   private bytes = 0;

@@ -1,16 +1,16 @@
 import { type Clock, settlesWithin } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 
-/** The user of a request, and what shows later that the user is still signed in. */
+/** The user of a request, with the token by which the application checks later whether the user is still signed in. */
 export interface Identity {
   user: string;
   /** What `authenticate` returned with the user: a session id, an expiry, anything. It stays in memory. */
   token?: unknown;
-  /** The application that decides in the name of `user`. That person is not signed in here, so the sign-in is not checked. */
+  /** The name of the application, if it decides in the name of `user`. That person is not signed in to this server, so the sign-in is not checked. */
   application?: string;
 }
 
-/** Says whether a user is still signed in. There is no request at that time, so it gets the identity alone. */
+/** Returns whether a user is still signed in. It is called outside of any request, so it gets only the identity. */
 export type StillSignedIn = (identity: Identity) => boolean | Promise<boolean>;
 
 /** The answer of the application: `unknown` when it failed or took too long. */
@@ -19,12 +19,12 @@ export type SignInStatus = 'signed-in' | 'signed-out' | 'unknown';
 /** The error text for a user who has signed out. */
 export const NO_LONGER_SIGNED_IN = 'You are no longer signed in.';
 
-/** How often the server asks about the user of an open connection. */
+/** How often the server checks the sign-in of the user of an open connection. */
 const EVERY_MS = 60_000;
 /** How long the application may take to answer. */
 const ANSWER_MS = 5000;
 
-/** Asks the application whether users are still signed in: a connection or an approval may outlive a sign-in. */
+/** Asks the application (`stillSignedIn`) whether users are still signed in, because a connection or an approval may outlive a sign-in. */
 export class SignIn {
   private readonly stillSignedIn: StillSignedIn | undefined;
   private readonly clock: Clock;
@@ -42,7 +42,7 @@ export class SignIn {
     return this.stillSignedIn !== undefined;
   }
 
-  /** Asks about a user. Never rejects. Calls the watchers of a user who has signed out. */
+  /** Asks whether a user is still signed in. Never rejects. Calls the watchers of a user who has signed out. */
   async ask(identity: Identity): Promise<SignInStatus> {
     const { stillSignedIn, clock, logger } = this;
     // An application that decides in the name of a user vouches for that user.
@@ -65,7 +65,10 @@ export class SignIn {
     return 'signed-out';
   }
 
-  /** Asks every minute, and calls back once when the user has signed out, even if another caller asked; the returned function stops that. */
+  /**
+   * Asks every minute, and calls `onSignedOut` once when the user has signed out, also if another caller found that out. The returned function stops
+   * watching.
+   */
   watch(identity: Identity, onSignedOut: () => void): () => void {
     if (!this.isAsked) return () => undefined;
     let cancel: () => void = () => undefined;

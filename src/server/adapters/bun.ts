@@ -4,7 +4,7 @@ import type { AcceptedSocket } from '../socket/socket.ts';
 import type { Admission } from '../socket/sockets.ts';
 import { admitUpgrade, CLOSE_MS, notFound, refuseCluster } from './upgrade.ts';
 
-/** What a socket of `Bun.serve` carries for Duologue. */
+/** The data that Duologue attaches to a socket of `Bun.serve`. */
 export interface BunSocketData {
   protocol: string;
   admission: Admission;
@@ -12,7 +12,7 @@ export interface BunSocketData {
   connection: AcceptedSocket | null;
 }
 
-/** A socket of `Bun.serve`, as far as Duologue uses it. */
+/** The part of a socket of `Bun.serve` that Duologue uses. */
 export interface BunSocket {
   data: BunSocketData;
   send(data: string | Uint8Array): number;
@@ -22,7 +22,7 @@ export interface BunSocket {
   getBufferedAmount(): number;
 }
 
-/** The server that `Bun.serve` passes to `fetch`, as far as Duologue uses it. */
+/** The part of the server object of `Bun.serve` that Duologue uses. */
 export interface BunServer {
   upgrade(request: Request, options: { data: BunSocketData; headers?: Record<string, string> }): boolean;
   requestIP(request: Request): { address: string } | null;
@@ -44,7 +44,7 @@ export interface BunOptions {
   };
 }
 
-/** Bun silently drops messages beyond this limit. The server's own limit stops sending long before. */
+/** Bun silently drops messages when more bytes than this wait to be sent. Duologue's own limit stops sending long before. */
 const BACKPRESSURE_BYTES = 1024 * 1024 * 1024;
 
 /**

@@ -5,7 +5,7 @@ import type { AcceptedSocket } from '../socket/socket.ts';
 import type { Admission } from '../socket/sockets.ts';
 import { admitUpgrade, notFound, refuseCluster } from './upgrade.ts';
 
-/** What `Deno.serve` tells a handler beside the request, as far as Duologue uses it. */
+/** The part of the second argument of a `Deno.serve` handler that Duologue uses. */
 export interface DenoInfo {
   remoteAddr: object;
 }
@@ -31,7 +31,7 @@ interface DenoRuntime {
 const OPEN = 1;
 /** Deno pings a client that is silent for this long, and closes its connection when no pong comes in the same time. */
 const IDLE_SECONDS = 20;
-/** A connection that is still open after this time must have answered a ping of Deno in the meantime, so it counts as alive. */
+/** A connection that is still open after this time must have answered a ping of Deno meanwhile, so it counts as alive. */
 const CONFIRMED_MS = 3 * IDLE_SECONDS * 1000;
 
 /**

@@ -7,8 +7,8 @@ import { ARRIVING, type Arriving } from '../http/route.ts';
 import { NOT_FOUND } from './upgrade.ts';
 
 /**
- * A web request whose body is read from Node's stream. The web stream is created only for code that asks for it, such as an application that checks
- * signatures, since it costs more than the rest of a request.
+ * A web request whose body is read from Node's stream. The web stream of the body costs more than the rest of a request. So it is created only when
+ * code reads the body as a web stream, such as an application that checks signatures.
  */
 class NodeRequest extends Request implements Arriving {
   readonly #init: RequestInit;
@@ -72,7 +72,7 @@ class NodeRequest extends Request implements Arriving {
   }
 }
 
-/** Node's request as a web request; null when it is not valid as one. */
+/** Converts Node's request to a web request; null when its URL or headers are invalid there. */
 export function toRequest(request: IncomingMessage): Request | null {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
@@ -104,7 +104,7 @@ function isRead(request: IncomingMessage & { body?: unknown }): boolean {
   return request.body !== undefined && request.body !== null;
 }
 
-/** The body as a stream, or as the framework has read it. */
+/** The body as a stream, or, if a framework has read it, as its text or bytes. */
 function bodyOf(request: IncomingMessage): BodyInit {
   if (!isRead(request)) return request as unknown as BodyInit;
   const { body } = request as { body?: unknown };
@@ -167,7 +167,7 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
   if (!body.isDropped) response.end();
 }
 
-/** Passes on the reply of another node, until either side ends. */
+/** Streams the reply of another node to the client, until either side ends. */
 function pass(body: Readable, response: ServerResponse): void {
   response.flushHeaders();
   response.once('close', () => body.destroy());

@@ -3,7 +3,7 @@ import type { Duologue } from '../duologue.ts';
 import { errorReply, NO_SNIFFING, toResponse } from '../http/reply.ts';
 import type { Admission } from '../socket/sockets.ts';
 
-/** How long a client may take to close, once it was asked to. */
+/** How long a client may take to answer the close frame of the server. */
 export const CLOSE_MS = 1000;
 
 /** Close codes for clients that send too much. */
@@ -13,7 +13,7 @@ export const TOO_MUCH: ReadonlySet<number> = new Set([ERRORS.flooded.close, ERRO
 export const NOT_FOUND =
   '{"error":{"code":"not_found","message":"There is no Duologue server at this path. Check the url of the client and the basePath of the server.","retryable":false}}';
 
-/** The subprotocol that the server speaks, of those that a client offers; undefined when it offers none of ours. */
+/** The subprotocol that the server chooses from those that a client offers; undefined when the client offers none of ours. */
 export function chosenProtocol(offered: ReadonlySet<string>): string | undefined {
   return [WATCHING_SUBPROTOCOL, SUBPROTOCOL].find((protocol) => offered.has(protocol));
 }

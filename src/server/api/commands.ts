@@ -22,21 +22,21 @@ export type Command =
 /** The result of a command, as nodes exchange it. */
 type Outcome = { result: string | null } | { error: { code: ServerApiErrorCode; message: string } };
 
-/** How commands reach the owner of a session. */
+/** The objects through which commands reach the owner of a session. */
 export interface CommandsContext {
   engine: Engine;
   node: ClusterNode | null;
   directory: NodeDirectory | null;
-  /** Where the server is mounted, at every node. */
+  /** The path under which every node mounts the server. */
   basePath: string;
   /** Finds a session, or creates it. */
   open: (key: SessionKey, creates: boolean) => Promise<Session | null>;
   remove: (key: SessionKey) => Promise<boolean>;
-  /** Whether the server closes, and takes no more commands. */
+  /** Whether the server is closing and accepts no more commands. */
   isClosing: () => boolean;
 }
 
-/** The path on which a node takes commands of other nodes. */
+/** The path on which a node receives commands of other nodes. */
 const COMMANDS_PATH = '/cluster/commands';
 
 /**
@@ -50,7 +50,9 @@ export class Commands {
     this.#context = context;
   }
 
-  /** Performs a command in this process or on the owner. Resolves with the id of the message that the command leads to, if there is one. */
+  /**
+   * Performs a command in this process or on the owner. Resolves with the id of the agent's message that results from it; null when there is none.
+   */
   async run(command: Command): Promise<string | null> {
     const { node, directory, basePath } = this.#context;
     if (!node || !directory) return this.#perform(command);
@@ -79,7 +81,7 @@ export class Commands {
     }
   }
 
-  /** Performs a command that another node has written to the store. Throws `NotHere` when this node does not own the session. */
+  /** Performs a command that another node has written to the store. Throws `NotHere` when another node owns the session. */
   async runStored(id: string): Promise<Outcome> {
     const { directory, isClosing } = this.#context;
     const stored = /^[0-9a-f]{64}$/.test(id) ? await directory?.findCommand(id) : null;

@@ -1,7 +1,7 @@
 import { type Message, type MessagePart, toolNameOf } from '../../protocol/index.ts';
 import type { SessionSummary } from '../store/store.ts';
 
-/** A tool call as a message shows it. */
+/** The fields of a message part that shows a tool call. */
 interface CallPart {
   state?: unknown;
   input?: unknown;
@@ -49,7 +49,7 @@ function reasonText(reason: unknown): string {
   return typeof reason === 'string' && reason !== '' ? `: ${oneLine(reason)}` : '';
 }
 
-/** A value as a JSON block. The fence is longer than any in the value, so that the value cannot end it. */
+/** Writes a value as a fenced block of JSON. The fence is longer than any run of backticks in the value, so that the value cannot end the block. */
 function block(value: unknown): string {
   const json = JSON.stringify(value, null, 2) ?? 'null';
   const longest = Math.max(2, ...[...json.matchAll(/`+/g)].map(([ticks]) => ticks.length));

@@ -29,27 +29,34 @@ export type ApplicationMessage =
   | string
   | { parts: readonly unknown[]; id?: string; metadata?: Record<string, unknown> };
 
-/** What the agent says first: a text, word for word; or an instruction, from which the agent makes its own message. */
+/** A message with which the agent speaks first: a text, word for word; or an instruction, from which the agent makes its own message. */
 export type Speech = string | { text: string } | { instruction: string };
 
-/** What the application does with conversations from its own code. On a node of a cluster, each method reaches the owner of the session. */
+/**
+ * The methods with which an application acts on conversations from its own code. In a cluster they work on every node, and reach the owner of the
+ * session.
+ */
 export interface ServerApi {
   /** The sessions of all users. */
   readonly sessions: SessionsApi;
   /**
-   * Decides an approval request in the name of a person, once. The audit line has the application and the person. Whether that person is signed in is not checked: the
-   * application vouches for them. Resolves when the decision is stored; then the tool runs, whether or not a page is open. Rejects with a `ServerApiError`.
+   * Decides an approval request in the name of a person, once. The audit line names the application and the person. Whether that person is signed in
+   * is not checked: the application vouches for them. Resolves when the decision is stored; then the tool runs, whether or not a page is open.
+   * Rejects with a `ServerApiError`.
    */
   decide(decision: ApplicationDecision): Promise<void>;
   /**
    * Gives a long-running call its output, also after a restart and days later. Resolves when the output is stored; then the agent continues.
    */
   complete(call: CompletedCall): Promise<void>;
-  /** Sends a message as the user; the session is created if there is none. Resolves, when the message is stored, with the id of the message that answers it. */
+  /**
+   * Sends a message as the user, and creates the session if there is none. Resolves, when the message is stored, with the id of the message that will
+   * answer it.
+   */
   send(session: SessionRef, message: ApplicationMessage): Promise<{ messageId: string | null }>;
   /**
-   * Lets the agent speak first; the session is created if there is none. A text is shown word for word, and starts no turn. An instruction starts a turn: no client sees it, and the agent
-   * answers it. Pages that are open follow live. Resolves with the id of the agent's message.
+   * Lets the agent speak first, and creates the session if there is none. A text is shown word for word, and starts no turn. An instruction starts a
+   * turn: no client sees it, and the agent answers it. Open pages show the message live. Resolves with the id of the agent's message.
    */
   say(session: SessionRef, speech: Speech): Promise<{ messageId: string }>;
 }
@@ -77,7 +84,7 @@ export function createServerApi(engine: Engine, commands: Commands, application:
     return found ?? null;
   };
 
-  /** Runs a command with an answer to a call. When the answer is refused, the error follows from the call as it is stored by then. */
+  /** Runs a command with an answer to a call. When the answer is rejected, `why` makes the error from the call as it is stored by then. */
   const answer = async (
     found: FoundCall,
     by: DecidedBy,
@@ -160,8 +167,8 @@ export function createServerApi(engine: Engine, commands: Commands, application:
 }
 
 /**
- * Whether the output of a call comes from outside the server: for a long-running tool, or for a browser tool, for which the application may answer
- * too.
+ * Whether the output of a call comes from outside the server: that of a long-running tool, or that of a browser tool, which the application may also
+ * supply.
  */
 function waitsOutside({ status, runsOn }: CallRecord): boolean {
   return status === 'parked' || (status === 'running' && runsOn === 'client');
@@ -173,7 +180,7 @@ function asMessage(message: ApplicationMessage): Exclude<ApplicationMessage, str
   throw badRequest('send needs a text, or a message with parts.');
 }
 
-/** The output as JSON has it; throws when it has no JSON. */
+/** Converts an output to JSON values. Throws when it cannot be written as JSON. */
 function asJson(output: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(output) ?? 'null');

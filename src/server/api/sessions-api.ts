@@ -19,11 +19,11 @@ export interface SessionRef {
   id: string;
 }
 
-/** Which sessions to list. */
+/** A request for a page of the list of sessions. */
 export interface SessionListRequest {
   /** The user whose sessions are listed; the sessions of all users unless given. */
   user?: string;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   cursor?: string;
   /** The largest number of sessions in the page, from 1 to 1000; 100 unless given. */
   limit?: number;
@@ -36,7 +36,7 @@ export interface SessionPage {
   next: string | null;
 }
 
-/** Which messages of a session to read. */
+/** A request for a page of the messages of a session. */
 export interface SessionReadRequest {
   /** The `older` of a page that was read before: reads the messages before that message. */
   before?: string;
@@ -61,20 +61,20 @@ export interface SessionExport extends SessionSummary {
 }
 
 /**
- * The sessions of all users, for the application. Everything is read from the store, on any node, while the sessions are in use; a message that is being
- * streamed is as new as its last draft.
+ * The sessions of all users, for the application. Every node reads them from the store, even while they are in use. Of a message that is being
+ * streamed, the store has the last draft.
  */
 export interface SessionsApi {
   /** Lists the sessions of a user, or of all users, those used last first. */
   list(request?: SessionListRequest): Promise<SessionPage>;
-  /** Reads a page of messages, from the newest on. Files are addresses below where the server is mounted. */
+  /** Reads a page of messages, from the newest on. The address of a file is a path below the one where the server is mounted. */
   read(session: SessionRef, request?: SessionReadRequest): Promise<SessionContent>;
   /** Exports a whole session with its approvals, as an object or as Markdown for people. */
   export(session: SessionRef, format: 'json'): Promise<SessionExport>;
   export(session: SessionRef, format: 'markdown'): Promise<string>;
   /** Sets the title; null removes it. */
   rename(session: SessionRef, title: string | null): Promise<void>;
-  /** Ends what runs, disconnects the clients, and removes the session. Its audit log stays, without arguments and reasons. */
+  /** Stops the agent, disconnects the clients, and removes the session. Its audit log stays, without arguments and reasons. */
   delete(session: SessionRef): Promise<void>;
 }
 
@@ -156,7 +156,7 @@ export async function inApiErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The key of a session that the application names. */
+/** Checks the reference that the application gave, and returns the key of the session. */
 export function checkedKey(session: SessionRef, app: string): SessionKey {
   const { user, id }: { user?: unknown; id?: unknown } = session ?? {};
   if (typeof user !== 'string' || user === '' || typeof id !== 'string' || id === '')

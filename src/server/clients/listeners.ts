@@ -11,14 +11,14 @@ export interface ListenersContext {
   engine: Engine;
   history: History;
   output: Output;
-  /** The active connection could not be stored. */
+  /** Called when the id of the active connection could not be stored. */
   onFault: (error: unknown) => void;
 }
 
-/** How long no other listener becomes active after the active one lost its connection. */
+/** How long the active client may take to reconnect before another listener becomes active. */
 const COMEBACK_MS = 5000;
 
-/** Changes of the active connection that clients cause: ten at once, and one a second. */
+/** The limit for changes of the active connection that clients cause: ten at once, and one a second. */
 const CLAIMS = { burst: 10, perMinute: 60 };
 
 /** The listeners of a conversation. One of them has the active connection, and gets the sound. */
@@ -63,7 +63,7 @@ export class Listeners {
     return this.active.holder === listener ? this.identifying : this.identified;
   }
 
-  /** The rest of the sound that a listener has the beginning of, if it has the active connection. */
+  /** The sound after the position that a listener already has; empty unless it has the active connection. */
   soundsFor(listener: Listener, sound: Place['sound']): Sound[] {
     if (!sound || this.active.holder !== listener) return [];
     return this.utterances.from(sound.n, sound.at);
@@ -118,7 +118,7 @@ export class Listeners {
     this.cancelPassing = this.context.engine.clock.after(COMEBACK_MS, () => this.active.passOn());
   }
 
-  /** Cancels the timers: the conversation ends here. */
+  /** Cancels the timers, because this process closes the conversation. */
   close(): void {
     this.isClosed = true;
     this.cancelPassing();
@@ -153,7 +153,7 @@ export class Listeners {
     this.active.holder?.stopPlayback();
   }
 
-  /** Another connection is active: watchers get its id, and the session stores it. */
+  /** Called when another connection became active: sends its id to watchers, and stores it in the session. */
   private activeChanged(holder: Listener | null): void {
     const { output, history, onFault } = this.context;
     const connectionId = holder?.id ?? null;

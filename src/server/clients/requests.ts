@@ -2,7 +2,7 @@ import type { Chunk, ProtocolError } from '../../protocol/index.ts';
 import type { Requester } from '../registry/session.ts';
 import { type AcceptedRequest, MAX_REQUESTS } from '../store/store.ts';
 
-/** How a request is named: by its client, and in the log. */
+/** The names of a request. */
 export interface RequestNames {
   /** The `requestId` of the client. */
   name?: string | undefined;
@@ -11,14 +11,14 @@ export interface RequestNames {
   connection?: string | undefined;
 }
 
-/** A request of a client, over HTTP or a socket, until it is taken (the state has handled it) or rejected. */
+/** A request of a client, over HTTP or a socket, until the state has handled it ("taken") or rejected it. */
 export class PendingRequest {
   readonly id: number;
   readonly name: string | undefined;
   readonly connection: string | null;
   /** The name of the request in the log. */
   readonly logged: string | null;
-  /** Resolves, when the request is taken, with the place in the log before its first chunk. Rejects when the request is rejected. */
+  /** Resolves when the request is taken, with the number of the log entry before its first chunk. Rejects when the request is rejected. */
   readonly taken: Promise<number>;
   private acceptance: AcceptedRequest | null = null;
   private readonly place: () => number;
@@ -41,18 +41,18 @@ export class PendingRequest {
     this.taken.catch(() => undefined);
   }
 
-  /** How the request was stored; null while it is not. */
+  /** The stored acknowledgement of the request; null until there is one. */
   get accepted(): AcceptedRequest | null {
     return this.acceptance;
   }
 
-  /** A client makes this request, for the first time or again. */
+  /** Adds a client that sent this request, for the first time or again. */
   join(client: Requester): void {
     if (this.acceptance) client.accepted(this.acceptance);
     else this.clients.push(client);
   }
 
-  /** The response of the request begins at the end of the log. */
+  /** Records that the response to the request begins at the current end of the log. */
   markResponse(): void {
     this.from = this.place();
   }
@@ -90,7 +90,7 @@ export class Requests {
     string,
     { accepted: AcceptedRequest; request: PendingRequest | null }
   >();
-  /** The client's newest named request, and the one that is being answered, for the log. */
+  /** The log names of the newest request and of the request that is being answered. */
   private newest: string | null = null;
   private answering: string | null = null;
 
@@ -108,23 +108,23 @@ export class Requests {
     return this.answering ?? this.newest;
   }
 
-  /** Keeps the name of the newest request for the log; null when it has no name, or when a listener joined since. */
+  /** Sets the log name of the newest request; null when it has none, or when a listener joined since. */
   setNewest(name: string | null): void {
     this.newest = name;
   }
 
-  /** No request is being answered. */
+  /** Records that no request is being answered. */
   clearAnswering(): void {
     this.answering = null;
   }
 
-  /** A named request that was made before, in this process. */
+  /** Finds a named request that was made in this process before. */
   made(name: string | undefined): PendingRequest | null {
     if (name === undefined) return null;
     return this.pending.get(name) ?? this.acceptedRequests.get(name)?.request ?? null;
   }
 
-  /** A named request that was accepted before. */
+  /** Finds a named request that was accepted before, by this process or an earlier one. */
   find(name: string | undefined): AcceptedRequest | null {
     return (name !== undefined && this.acceptedRequests.get(name)?.accepted) || null;
   }
@@ -144,7 +144,7 @@ export class Requests {
     return request;
   }
 
-  /** The response of a request begins. */
+  /** Records that the response to a request begins. */
   markResponse(id: number): void {
     const request = this.open.get(id);
     request?.markResponse();

@@ -18,7 +18,7 @@ import type { RunRequest, Ticket } from './state/effects.ts';
 import type { Failure } from './state/errors.ts';
 import type { Input } from './state/inputs.ts';
 
-/** What `AgentRuns` gets from its conversation. */
+/** The objects and callbacks that `AgentRuns` gets from its conversation. */
 export interface AgentRunsContext {
   engine: Engine;
   history: History;
@@ -28,7 +28,7 @@ export interface AgentRunsContext {
   apply: (input: Input) => void;
   /** Called with the error of a run that failed. */
   onFault: (error: unknown) => void;
-  /** Returns a promise to await before the next event of the agent is read, because the active client lags; undefined when it does not. */
+  /** Returns a promise to await before the next event of the agent is read, if the active client lags; undefined when it does not. */
   room: () => Promise<void> | undefined;
 }
 
@@ -49,12 +49,12 @@ interface OpenRun {
 
 type TurnRequest = Extract<RunRequest, { driver: 'turn' }>;
 
-/** How long a closing run may take; the connection of a model that hangs is abandoned. */
+/** How long a closing run may take before it is abandoned, such as one whose model does not respond. */
 const END_MS = 5000;
-/** How many events are read before other sessions get a turn. */
+/** How many events are read in a row before the event loop serves other sessions. */
 const EVENTS_IN_A_ROW = 200;
 
-/** The runs of a conversation's agent in ADK: opened, fed, read and closed. Their events are inputs of the state. */
+/** Opens, feeds, reads and closes the ADK runs of a conversation's agent. The events of a run are inputs of the state. */
 export class AgentRuns {
   private readonly context: AgentRunsContext;
   private readonly runs = new Map<number, OpenRun>();
@@ -101,7 +101,7 @@ export class AgentRuns {
     if (run?.isPushToTalk && !run.isTalking) run.queue?.sendActivityEnd();
   }
 
-  /** The user starts to speak, or has finished. */
+  /** Signals to the model that the user starts or stops speaking. */
   signal(n: number, activity: 'start' | 'end'): void {
     const run = this.runs.get(n);
     if (!run) return;
@@ -127,7 +127,7 @@ export class AgentRuns {
     run.cancelDeadline ??= engine.clock.after(END_MS, late);
   }
 
-  /** Lets ADK continue with a call: it is stored, or `error` says why it could not be. */
+  /** Lets ADK continue with a deferred call. `error` says why the call could not be stored; null when it is stored. */
   releaseCall(ticket: Ticket, error: string | null): void {
     this.waitingCalls.get(ticket)?.(error);
   }
@@ -244,7 +244,7 @@ export class AgentRuns {
   }
 }
 
-/** The configuration of a live run in which the client signals speech, or the model detects it. */
+/** The configuration of a live run. With `detection: 'client'` the client signals speech, so the model's own detection is off. */
 function runConfigOf(live: Partial<RunConfig>, detection: Detection): Partial<RunConfig> {
   if (detection === 'server') return live;
   const { realtimeInputConfig } = live;

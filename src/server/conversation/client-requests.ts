@@ -29,7 +29,7 @@ import type { RequestRef } from './state/effects.ts';
 import { shuttingDown } from './state/errors.ts';
 import type { MessageRequest } from './state/inputs.ts';
 
-/** What `ClientRequests` gets from its conversation. */
+/** The objects and callbacks that `ClientRequests` gets from its conversation. */
 export interface ClientRequestsContext {
   key: SessionKey;
   engine: Engine;
@@ -48,7 +48,10 @@ const UNHEARD: Requester = { accepted: () => undefined, failed: () => undefined 
 
 const NOTHING_HEARD: Heard = { messageId: undefined, playedMs: undefined };
 
-/** Turns the requests of clients, over either wire, and of the application into inputs. A named request that is made again gets the result of the first one. */
+/**
+ * Turns the requests of clients, over HTTP or a socket, and of the application into inputs. A named request that is sent again gets the result of the
+ * first one.
+ */
 export class ClientRequests {
   private readonly context: ClientRequestsContext;
   private readonly size: SizeLimit;
@@ -62,7 +65,7 @@ export class ClientRequests {
     this.size = new SizeLimit(engine.store, key, { maxBytes, isNew });
   }
 
-  /** Takes a typed message. Resolves when it is taken, rejects when it is rejected. */
+  /** Handles a typed message. Resolves when the state has handled it, and rejects when the state rejects it. */
   async say(message: TypedMessage, { again, ...asked }: RequestContext & { again: boolean }): Promise<void> {
     const { engine, key, runner, listeners, requests } = this.context;
     requests.setNewest(asked.requestId ?? null);
@@ -108,7 +111,7 @@ export class ClientRequests {
     await request.taken;
   }
 
-  /** Takes answers to open calls. */
+  /** Handles answers to open calls. */
   async answer(answers: Answer[], { by, ...asked }: RequestContext & { by: Identity }): Promise<void> {
     const { runner, listeners, requests } = this.context;
     if (asked.requestId !== undefined) requests.setNewest(asked.requestId);
@@ -134,7 +137,7 @@ export class ClientRequests {
     return true;
   }
 
-  /** Takes a posted message. Resolves with its response when its turn comes. */
+  /** Handles a message that was sent with POST. Resolves with its response when its turn starts. */
   async post({ id, parts, metadata, requestId: name, logged }: PostedMessage): Promise<SseResponse> {
     const { runner, listeners } = this.context;
     const known = await this.responseOf(name);
@@ -148,7 +151,7 @@ export class ClientRequests {
     return this.responseTo(request, replies);
   }
 
-  /** Takes answers that came as an HTTP request. Resolves with the response that continues the message. */
+  /** Handles answers that were sent with POST. Resolves with the response that continues the message. */
   async postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse> {
     const { runner, listeners } = this.context;
     const { messageId, by, requestId: name, logged } = from;
@@ -162,7 +165,7 @@ export class ClientRequests {
     return this.responseTo(request, replies);
   }
 
-  /** Takes a posted request to continue a message. */
+  /** Handles a POST that asks to continue a message. */
   async postContinuation({ messageId, requestId: name, logged }: PostedContinuation): Promise<SseResponse> {
     const { runner, listeners } = this.context;
     const known = await this.responseOf(name);
@@ -214,8 +217,8 @@ export class ClientRequests {
   }
 
   /**
-   * Takes answers that the application gives: like answers over a socket while the user's page has one open, otherwise like posted answers. Resolves
-   * when they are stored.
+   * Handles answers of the application: like answers over a socket while the user's page has a socket open, otherwise like answers sent with POST.
+   * Resolves when they are stored.
    */
   async answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void> {
     const { listeners } = this.context;
@@ -225,13 +228,13 @@ export class ClientRequests {
     this.checkAccepted(requestId);
   }
 
-  /** Takes a message that the application sends as the user. Resolves with the id of the agent's message when it is stored. */
+  /** Handles a message that the application sends as the user. Resolves, when it is stored, with the id of the message that will answer it. */
   async sendFor(message: TypedMessage, requestId: string): Promise<string | null> {
     const { listeners, engine, key } = this.context;
     const known = this.accepted(requestId);
     if (known !== undefined) return known;
     if (listeners.hasSocket) {
-      // `accepted` is called when the message is stored. A message that has to wait is stored at once, so this does not wait for its turn.
+      // `accepted` is called when the message is stored. A queued message is stored at once, so this does not wait for its turn.
       await new Promise<void>((resolve, reject) => {
         const requester = { accepted: () => resolve(), failed: () => undefined };
         this.say(message, { again: false, requestId, requester }).then(resolve, reject);
@@ -270,7 +273,7 @@ export class ClientRequests {
     return requests.add(() => output.log.last, { connection: listener?.id, ...names }, requester);
   }
 
-  /** Whether answers approve a browser tool. */
+  /** Whether one of the answers approves a browser tool. */
   private allowsClientTool(answers: readonly Answer[]): boolean {
     const open = this.context.state.openCalls;
     return answers.some(
@@ -281,7 +284,7 @@ export class ClientRequests {
     );
   }
 
-  /** The result of a request that was made before over a socket; null for a new one. */
+  /** The result of a request that was sent before over a socket; null for a new request. */
   private repeated({ requestId, requester }: Partial<RequestContext>): Promise<void> | null {
     const { requests } = this.context;
     const made = requests.made(requestId);
@@ -295,7 +298,7 @@ export class ClientRequests {
     return Promise.resolve();
   }
 
-  /** The response to a request that was posted before, from the log or from the store; null for a new one. */
+  /** The response to a request that was sent with POST before, from the log or the store; null for a new request. */
   private async responseOf(name: string | undefined): Promise<SseResponse | null> {
     const { output, reading, requests } = this.context;
     const { feed } = reading;
@@ -350,7 +353,7 @@ class SizeLimit {
   /** How many messages are counted before the size is read again. */
   private left: number;
 
-  /** `isNew`: nothing is stored yet. */
+  /** `isNew`: the session has nothing in the store yet. */
   constructor(store: Store, key: SessionKey, { maxBytes, isNew }: { maxBytes: number; isNew: boolean }) {
     this.store = store;
     this.key = key;

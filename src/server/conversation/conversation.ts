@@ -33,7 +33,7 @@ import { ToolRunner } from './tool-runner.ts';
 
 /** How long closing a conversation waits for its run to end. */
 const END_MS = 5000;
-/** How often a closing node checks whether a user who spoke still waits for an answer. */
+/** How often a closing node checks whether a user who is speaking still waits for an answer. */
 const PAUSE_CHECK_MS = 500;
 const DELETED = 'This conversation was deleted.';
 const WAITS =
@@ -41,7 +41,7 @@ const WAITS =
 const MOVED = 'Another server keeps this conversation now. Try again in a moment.';
 
 /**
- * One conversation, as adapters see it, from when this process becomes its owner until it is released. It puts the modules together and
+ * One conversation, as routes and sockets use it, from the moment when this process becomes its owner until its release. It connects the modules and
  * owns no state of the conversation: `state/` decides, the effect runner acts, `clients/` has the listeners and their requests.
  */
 export class Conversation implements Session {
@@ -146,7 +146,10 @@ export class Conversation implements Session {
     });
   }
 
-  /** Makes this process the owner of a stored session and loads it. `onLost`: another process became the owner. `isEmpty`: nothing is stored to read. */
+  /**
+   * Makes this process the owner of a stored session and loads it. `onLost` is called when another process becomes the owner. `isEmpty`: the session
+   * has nothing stored that must be read.
+   */
   static async load(
     session: { key: SessionKey; isEmpty: boolean },
     engine: Engine,
@@ -178,12 +181,12 @@ export class Conversation implements Session {
     };
   }
 
-  /** Records that the session is about to be used, so that it does not count as unused. */
+  /** Restarts the time after which the session counts as unused. */
   touch(): void {
     this.runner.touch();
   }
 
-  /** Whether nothing has run, and no client has read, for `ms` milliseconds. */
+  /** Whether for `ms` milliseconds nothing was running and no client was reading. */
   isUnusedFor(ms: number): boolean {
     const { state, runner } = this;
     const isBusy = state.isBusy || state.isStarting || state.isRunOpen || runner.isWorking;
@@ -276,7 +279,7 @@ export class Conversation implements Session {
     return this.resumable(joined);
   }
 
-  /** Waits until the log is replicated: a client that gets a place in the log can resume there, even if this process dies. */
+  /** Waits until the log is replicated, so that a client that gets a place in the log can resume there even if this process dies. */
   private async resumable<T>(place: T): Promise<T> {
     const released = this.log.released();
     if (released) await released;
@@ -291,7 +294,7 @@ export class Conversation implements Session {
     if (this.listeners.leave(listener)) this.runner.apply({ type: 'left' });
   }
 
-  /** Resolves when the agent does not work and no request waits. */
+  /** Resolves when the agent is idle and no request waits. */
   settled(): Promise<void> {
     const { state } = this;
     return this.runner.untilIdle(() => state.isBusy || state.isStarting);
@@ -327,7 +330,7 @@ export class Conversation implements Session {
     );
   }
 
-  /** Whether the session has neither messages nor a title: such a session is not kept. */
+  /** Whether the session has neither messages nor a title. Such a session is removed when it is released. */
   async isBlank(): Promise<boolean> {
     const { key, engine, wasNew } = this;
     const { store } = engine;
@@ -336,14 +339,14 @@ export class Conversation implements Session {
     return summary?.title === null && waiting.length === 0;
   }
 
-  /** Releases the session, which has no clients here. Resolves when another process can own it. */
+  /** Gives up the ownership of a session that has no clients here. Resolves when another process can own it. */
   release(): Promise<void> {
     this.log.close();
     this.engine.sessionService.disown(this.key);
     return this.engine.owners.release(this.key);
   }
 
-  /** Closes and releases the session while the agent does not work. Clients are asked to reconnect, and find the session on another node. */
+  /** Closes and releases the session while the agent is idle. Clients are asked to reconnect, and another node then becomes the owner. */
   async handOver(): Promise<void> {
     await this.close();
     // Ignore chunks that cannot be replicated: the next owner sends them from the store.
@@ -374,7 +377,7 @@ export class Conversation implements Session {
     this.sendAway();
   }
 
-  /** Ends every connection and response, so that clients come back to the process that owns the session then. */
+  /** Ends every connection and response, so that clients reconnect to the new owner of the session. */
   sendAway(): void {
     const why = movedError();
     this.requests.rejectAll(why);

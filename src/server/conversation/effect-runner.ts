@@ -22,21 +22,21 @@ export interface EffectTargets {
   listeners: Listeners;
 }
 
-/** What `EffectRunner` gets from its conversation. */
+/** The objects and callbacks that `EffectRunner` gets from its conversation. */
 export interface EffectRunnerContext {
   engine: Engine;
   state: ConversationState;
-  /** Calls that messages show without an outcome. */
+  /** The ids of calls that messages show without an outcome. */
   announced: Iterable<string>;
   /** The fields of every log line: the session, its active connection and its request. */
   logFields: () => Record<string, unknown>;
-  /** Another process owns the session: nothing more is done here. */
+  /** Called once when another process owns the session. After that, nothing more is performed here. */
   onLost: () => void;
 }
 
 type TextDeltas = Extract<Effect, { type: 'say-deltas' }>;
 
-/** A read that waits in the queue of effects for the effects before it. */
+/** A read that waits in the queue until the effects before it are performed. */
 type QueuedRead = () => Promise<void>;
 
 /**
@@ -63,7 +63,7 @@ export class EffectRunner {
     this.targets = targets(this);
   }
 
-  /** When the agent last came to rest, or the session was last looked up. */
+  /** When the agent last became idle, or the session was last looked up. */
   get lastUsedAt(): number {
     return this.lastUse;
   }
@@ -78,7 +78,7 @@ export class EffectRunner {
     return this.queue.length > 0 || this.isPerforming;
   }
 
-  /** Whether nothing is performed here any more: the session is lost or removed. */
+  /** Whether the session is lost or removed, so that no more effects are performed. */
   get isGone(): boolean {
     return this.isDropped;
   }
@@ -113,7 +113,7 @@ export class EffectRunner {
   }
 
   /**
-   * Handles a failed write. When another process owns the session, this one stops: what it would write, send or run from now on could
+   * Handles a failed write. When another process owns the session, this one stops, because anything that it writes, sends or runs from now on could
    * contradict the new owner.
    */
   fault(error: unknown): void {
@@ -127,13 +127,13 @@ export class EffectRunner {
     this.context.onLost();
   }
 
-  /** Applies an input and performs what follows from it. */
+  /** Applies an input and performs its effects. */
   apply(input: Input): void {
     if (this.isDropped) return;
     try {
       const effects = this.state.apply(input, this.context.engine.clock.now());
       const [first] = effects;
-      // Text deltas wait for nothing, unless earlier effects are still being performed.
+      // Text deltas are sent at once, unless earlier effects are still being performed.
       if (first?.type === 'say-deltas' && !this.isWorking) return this.sayDeltas(first);
       for (const effect of effects) this.queue.push(effect);
     } catch (error) {
@@ -321,7 +321,7 @@ export class EffectRunner {
     }
   }
 
-  /** Performs writes. The effects that depend on them are put in front of all effects that already wait. */
+  /** Performs writes. The effects that depend on them are put before all effects in the queue. */
   private async store(effect: StoreEffect): Promise<void> {
     const { writes, after, purpose } = effect;
     try {
@@ -368,7 +368,7 @@ export class EffectRunner {
   }
 }
 
-/** The effects that follow a failed write. */
+/** The effects that replace `after` when a write has failed. */
 export function insteadOf({ failed = [], conflicted = failed }: StoreEffect, error: unknown): Effect[] {
   return error instanceof StateConflict ? conflicted : failed;
 }

@@ -21,7 +21,7 @@ import type { PageRequest, SessionKey } from '../store/store.ts';
 import type { EffectRunner } from './effect-runner.ts';
 import type { ConversationState } from './state/conversation-state.ts';
 
-/** What `Reading` gets from its conversation. */
+/** The objects that `Reading` gets from its conversation. */
 export interface ReadingContext {
   key: SessionKey;
   engine: Engine;
@@ -61,7 +61,7 @@ class OutputFeed implements Feed {
   }
 }
 
-/** What clients read of a conversation: its output from a place on, the rest of a response, stored messages. */
+/** Serves the reads of clients: the output of a conversation from a place on, the rest of a response, stored messages. */
 export class Reading {
   readonly feed: Feed;
   private readonly context: ReadingContext;
@@ -78,7 +78,7 @@ export class Reading {
     return state.isBusy || runner.isWorking;
   }
 
-  /** Adds a listener. Returns where it starts, and what it gets first. */
+  /** Adds a listener. Returns the place from which it reads, and the chunks that it gets first. */
   async join(listener: Listener, at: Place): Promise<Joined> {
     const { output, runner, listeners, requests } = this.context;
     requests.setNewest(null);
@@ -87,19 +87,19 @@ export class Reading {
     const joined = isLost
       ? await runner.read(async () => this.joinedAt(listener, at, await this.newestPage()))
       : this.joinedAt(listener, at, null);
-    // A client listens now: the state continues calls that another run, or another process, left open.
+    // Now that a client listens, the state continues calls that another run or another process left open.
     if (listeners.has(listener)) runner.apply({ type: 'joined' });
     return joined;
   }
 
-  /** The newest messages, and all that are being written or wait for an answer. */
+  /** The newest messages, and all messages that are being written or wait for an answer. */
   private async newestPage(): Promise<Reset> {
     const { key, engine, output } = this.context;
     const { messages, older } = await recentMessages(engine.store, key, output.inProgress, PAGE);
     return { messages, ...(older !== null && { older }) };
   }
 
-  /** Where a client that joins now starts. `stored`: the newest page of messages, for a client that cannot resume. */
+  /** The place from which a client that joins now reads. `stored`: the newest page of messages, for a client that cannot resume. */
   private joinedAt(listener: Listener, { last, sound }: Place, stored: Reset | null): Joined {
     const { engine, state, listeners, requests } = this.context;
     return {
@@ -119,7 +119,7 @@ export class Reading {
     };
   }
 
-  /** Where a client starts that has every chunk up to `last`. */
+  /** The place from which a client that has every chunk up to `last` reads. */
   private startOf(
     last: string | null,
     stored: Reset | null,
@@ -175,13 +175,15 @@ export class Reading {
     return current === null ? null : this.inProgress(current);
   }
 
-  /** A client that uses replays has every chunk up to this one. */
+  /** Records that a client which reads replays has every chunk up to this one. */
   confirm(last: string): void {
     const place = this.context.output.log.placeOf(last);
     if (place !== null && place > this.confirmed) this.confirmed = place;
   }
 
-  /** The newest response from the first chunk of its message on, whether it runs or is over; null when there is none, or a client confirmed all of it. */
+  /**
+   * The newest response, running or over, from the first chunk of its message on; null when there is none, or when a client has confirmed all of it.
+   */
   async replay(): Promise<SseResponse | null> {
     const { state, runner, output } = this.context;
     // A request that is starting has no chunk yet; the last chunks of a response may still be stored.
@@ -265,7 +267,7 @@ export class Reading {
   }
 }
 
-/** Whether an entry of the log adds nothing to a response: its end, transient data, a step of an approval request. */
+/** Whether an entry of the log adds nothing to a response: an end of a turn, transient data, or a step around an approval request. */
 function isSilent(chunk: Chunk | null | undefined): boolean {
   if (chunk == null || chunk.type === 'start-step' || chunk.type === 'finish-step') return true;
   return 'transient' in chunk && chunk.transient === true;

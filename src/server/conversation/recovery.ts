@@ -32,27 +32,27 @@ import type { MessageRequest, Recovered } from './state/inputs.ts';
 import { fingerprint } from './state/messages.ts';
 import { toolOf } from './tool-runner.ts';
 
-/** Where a session is recovered from. */
+/** The session to recover, and where its data is. */
 export interface RecoverySource {
   key: OwnedKey;
   engine: Engine;
   history: History;
 }
 
-/** A stored session, brought in order: waiting calls are open again, and interrupted work has an end. */
+/** A recovered session: waiting calls are open again, and work that was interrupted has ended. */
 export interface RecoveredSession {
   recovered: Recovered;
   /** Whether the session has no messages. */
   isNew: boolean;
   /** The requests that were accepted last. */
   requests: AcceptedRequest[];
-  /** The queued messages, as they are stored. */
+  /** The stored messages of the message queue. */
   queued: Message[];
   /** A message that was cut off while it was spoken, and how many characters of its text were sent as sound. */
   unspoken: DataParts['heard'] | null;
 }
 
-/** A session that was just created. */
+/** The recovered form of a session that was just created. */
 function emptySession(): RecoveredSession {
   return {
     recovered: { calls: [], messages: [], newest: null, userMessages: [], unanswered: null, queue: [] },
@@ -178,7 +178,7 @@ async function unansweredMessages(
   const { asked, requests, byId, open } = stored;
   const waiting = await store.waitingMessages(key);
   const rest = waiting.filter(({ message }) => !byId.has(message.id));
-  /** The message that should answer the newest request, when nothing of it is stored. */
+  /** The id of the message that should answer the newest request, if no part of that message is stored. */
   const lastUnanswered = async (): Promise<string | null> => {
     for (const { messageId } of requests.toReversed()) {
       const isKnown = messageId === null || byId.has(messageId);
@@ -247,8 +247,8 @@ function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][num
 }
 
 /**
- * Adds decisions that the messages do not show yet, and ends calls that were interrupted: a tool that was running on the server has
- * an unknown outcome and is not run again. Returns the calls that stay open.
+ * Adds decisions that the messages do not show yet, and ends calls that were interrupted. A tool that was running on the server gets the outcome
+ * "unknown" and is not run again. Returns the calls that stay open.
  */
 async function endInterruptedCalls(source: RecoverySource, calls: CallRecord[]): Promise<CallRecord[]> {
   const { key, engine, history } = source;
@@ -288,9 +288,9 @@ async function expireIfLate({ key, engine }: RecoverySource, call: CallRecord): 
 }
 
 /**
- * Ends a message that a process was writing when it died: its stored draft is marked as interrupted, as after a stop. Its
- * calls that will get no answer end too, and the history gets the text that it lacks. Returns how much was sent of the last message, if it was
- * being spoken and has more text.
+ * Ends a message that a process was writing when it died: its stored draft is marked as interrupted, as after a stop. Its calls that will get no
+ * answer end too, and the history gets the missing text. If the last message was being spoken, and not all of its text was sent as sound, returns how
+ * much was sent.
  */
 async function endCutOff(
   { key, engine, history }: RecoverySource,
@@ -348,13 +348,13 @@ function isCutOff(message: Message, open: readonly CallRecord[], events: readonl
   return isMidway && message.metadata?.usage === undefined && !hasOpen;
 }
 
-/** Whether a message was being spoken when its process died: it has sound and no end, though its text may be complete. */
+/** Whether a message was being spoken when its process died: it has sound but no end, even if its text is complete. */
 function isLeftSpeaking({ id, metadata }: Message, open: readonly CallRecord[]): boolean {
   const hasEnd = metadata?.usage !== undefined || metadata?.interrupted === true;
   return metadata?.audio !== undefined && !hasEnd && !open.some(({ messageId }) => messageId === id);
 }
 
-/** The ids that messages show of a recovered call: the call itself, and its confirmation where that is a call of its own. */
+/** The call ids that messages show for a recovered call: that of the call, and, in the confirmation dialect, that of its confirmation. */
 export function announcedBy({ record, isAnnounced, isConfirming }: Recovered['calls'][number]): string[] {
   const { id, approvalId } = record;
   return [...(isAnnounced ? [id] : []), ...(isConfirming && approvalId !== null ? [approvalId] : [])];

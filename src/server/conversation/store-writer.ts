@@ -14,7 +14,7 @@ import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './state/effects.ts';
 import type { DecidedBefore, WriteResults } from './state/inputs.ts';
 
-/** What `StoreWriter` gets from its conversation. */
+/** The objects and callbacks that `StoreWriter` gets from its conversation. */
 export interface StoreWriterContext {
   key: OwnedKey;
   engine: Engine;
@@ -22,13 +22,13 @@ export interface StoreWriterContext {
   history: History;
   /** Whether the session has no messages yet. */
   isNew: boolean;
-  /** The queued messages, as they are stored. */
+  /** The stored messages of the message queue. */
   queued: Message[];
   /** The fields of every log line. */
   logFields: () => Record<string, unknown>;
 }
 
-/** The writes of one kind. */
+/** The type of writes of one kind. */
 type WriteOf<Kind extends Write['do']> = Extract<Write, { do: Kind }>;
 
 /** Log lines show at most this many characters of a call id that a client sent. Ids of the server are shorter. */
@@ -153,7 +153,7 @@ export class StoreWriter {
     }
   }
 
-  /** An approval request is shown, or a tool was started whose output comes from outside: the call gets its deadline. */
+  /** Stores the deadline of a call whose approval request is shown, or whose tool was started and gets its output from outside. */
   private async setDeadline(step: 'show' | 'park', { id, expiresAt }: CallRecord): Promise<void> {
     const { key, engine } = this.context;
     await engine.store.moveCall(key, { id, ...LEDGER[step], expiresAt }, null);
@@ -167,7 +167,7 @@ export class StoreWriter {
     return seen ? history.appendChange(event, seen, accepted) : history.append(event, accepted);
   }
 
-  /** Stores a user message; the first one names the session. */
+  /** Stores a user message. The first message becomes the title of the session. */
   private async storeUserMessage({ id, parts, metadata, accepted }: WriteOf<'store-message'>): Promise<void> {
     const { key, engine } = this.context;
     const { store, clock } = engine;

@@ -14,7 +14,7 @@ import { CallOutput } from '../output/call-output.ts';
 import type { CallRecord, OwnedKey } from '../store/store.ts';
 import type { Input } from './state/inputs.ts';
 
-/** What `ToolRunner` gets from its conversation. */
+/** The objects and callbacks that `ToolRunner` gets from its conversation. */
 export interface ToolRunnerContext {
   key: OwnedKey;
   engine: Engine;
@@ -25,7 +25,7 @@ export interface ToolRunnerContext {
   logFields: () => Record<string, unknown>;
 }
 
-/** Runs the recorded calls of a conversation on the server, one after the other: a call that holds the tool lock runs. */
+/** Runs the stored calls of a conversation on the server, one after the other: only the call with the tool lock runs. */
 export class ToolRunner {
   /** The lock and the deadlines of the tools; ADK's own loop uses them too. */
   readonly tools: ServerTools;
@@ -46,7 +46,7 @@ export class ToolRunner {
     });
   }
 
-  /** What the tool of a call may send while it runs. */
+  /** Creates the outlet through which the tool of a call sends preliminary outputs. */
   private outletOf(callId: string, tool: BaseTool): CallOutlet {
     const { engine, apply, logFields } = this.context;
     const { clock, logger } = engine;
@@ -118,10 +118,10 @@ export class ToolRunner {
   }
 }
 
-/** The session and the agents among which the tool of a recorded call is found. */
+/** The session and the agents in which the tool of a stored call is looked up. */
 type ToolSource = Pick<ToolRunnerContext, 'engine' | 'history'>;
 
-/** The tool of a recorded call, from the agent of this process; undefined when that agent has no tool of that name any more. */
+/** Finds the tool of a stored call in this process; undefined when its agent no longer has a tool of that name. */
 export async function toolOf(source: ToolSource, call: CallRecord): Promise<BaseTool | undefined> {
   return findTool(await placeOf(source, call), call.toolName);
 }
@@ -133,7 +133,7 @@ async function placeOf({ engine, history }: ToolSource, { agent, invocationId }:
   return { rootAgent, sessionService, pluginManager, services: runner, agent, invocationId, session };
 }
 
-/** An outcome as the store returns it; an output that cannot be written as JSON is a failure of the tool. */
+/** Converts an outcome to the form in which the store returns it. An output that cannot be written as JSON becomes a failure of the tool. */
 function asStored(outcome: Outcome, toolName: string): Outcome {
   if (outcome.kind === 'error') return { kind: 'error', errorText: String(outcome.errorText) };
   if (outcome.kind !== 'output') return outcome;

@@ -92,7 +92,7 @@ function routesAt(path: string, { inspect, chatSocket }: HttpContext): Route[] {
   return ROUTES.filter((route) => (inspect || !route.inspection) && route.path.test(path));
 }
 
-/** A request that came in a frame of a socket: its user is known, and its body is read. */
+/** A request that came in a frame of a socket. Its user is known, and its body has been read. */
 export interface FramedRequest {
   method: 'GET' | 'POST';
   /** The path, relative to the server's `basePath`. */
@@ -106,7 +106,7 @@ export interface FramedRequest {
   requestId: string;
 }
 
-/** Answers a request of a frame as if it had come by HTTP, here or at the owner of its session. Rejects when it is refused. */
+/** Answers a request of a frame as if it had come over HTTP, here or at the owner of its session. Rejects when the request is refused. */
 export async function answerFramed(framed: FramedRequest, context: HttpContext): Promise<Reply> {
   const { method, path, search = '', body = {}, handshake, requestId } = framed;
   const route = routesAt(path, context).find((one) => one.method === method);
@@ -218,7 +218,7 @@ async function runCommand({ context, body }: RouteCall): Promise<Reply> {
   return json(200, await context.commands.runStored(typeof id === 'string' ? id : ''));
 }
 
-/** The id that a proxy gave the request, or a new one. */
+/** The id of a request for the log: from the header `x-request-id` of a proxy, or a new one. */
 export function requestIdOf({ headers }: Request): string {
   return headers.get('x-request-id')?.slice(0, 256) || randomUUID();
 }
@@ -252,12 +252,12 @@ function describe(thrown: unknown): string {
   return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
 }
 
-/** What `readJson` needs. */
+/** The limits and objects that `readJson` uses. */
 export interface BodyLimits {
   maxBytes: number;
   /** How many milliseconds the body may take to arrive. */
   arrivalMs: number;
-  /** Counts the bytes as they arrive; the caller that opened the account empties it. */
+  /** Counts the bytes as they arrive. The caller that opened this counter sets it to 0. */
   held: HeldBytes;
   clock: Clock;
   large: LargeJson;

@@ -95,7 +95,7 @@ export function toResponse(reply: Reply): Response {
   return new Response(stream, { status, headers });
 }
 
-/** The reader gives up after so many heartbeats in which the client read nothing: the agent may be waiting for this client. */
+/** The reader gives up after this many heartbeats in which the client read nothing, because the agent may be waiting for this client. */
 const MAX_STALLED_BEATS = 20;
 
 /** Timers that all readers share. */
@@ -186,7 +186,7 @@ export class ResponseReader implements Reader {
     return this.seq;
   }
 
-  /** The id of the chunk that was read last, or of the one before the first. */
+  /** The id of the last chunk that was read, or of the chunk before the first one. */
   get lastId(): string {
     return formatChunkId({ epoch: this.feed.log.epoch, seq: this.seq });
   }
@@ -245,7 +245,7 @@ export class ResponseReader implements Reader {
     this.rouse();
   }
 
-  /** Calls back once when the reader is closed. */
+  /** Calls `callback` once, when the reader is closed. */
   onClose(callback: () => void): void {
     this.leave.push(callback);
   }
@@ -347,7 +347,7 @@ export class ResponseReader implements Reader {
     this.rouse();
   }
 
-  /** The agent waits for the user or the browser, so no further chunk may come to wake the reader. */
+  /** Wakes the reader when the agent waits for the user or the browser, because no further chunk may come. */
   private rested(): void {
     this.isDue = true;
     this.rouse();

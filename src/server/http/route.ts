@@ -29,7 +29,7 @@ export interface ChatSocketOptions {
   onAbort: 'stop' | 'leave';
 }
 
-/** What the routes need. */
+/** The objects and settings that the routes use. */
 export interface HttpContext {
   engine: Engine;
   sessions: Sessions;
@@ -41,19 +41,19 @@ export interface HttpContext {
   reads: { limiter: RateLimiter | null; queue: UserQueue };
   /** Creates a rate limiter whose tokens all nodes share. */
   newLimiter: (name: string, limit: RateLimit) => RateLimiter;
-  /** Reports how many connections a user has here; resolves with the number at all nodes. Null when this process is alone. */
+  /** Reports how many connections a user has at this node; resolves with the number at all nodes. Null when this process is alone. */
   connections: ((user: string, count: number) => Promise<number>) | null;
   /** Throws when a user has reached the limit of connections. */
   checkRoom: (user: string) => void;
   budget: ByteBudget;
   large: LargeJson;
   pacing: Pacing;
-  /** Where the server is mounted, without a trailing slash. */
+  /** The path under which the server is mounted, without a trailing slash. */
   basePath: string;
   /** The address of sockets for the AI SDK's own transport below `basePath`, and what their `abort` does; null when there is none. */
   chatSocket: ChatSocketOptions | null;
   isClosing: () => boolean;
-  /** Whether the server is closing or about to: balancers should send nothing more here. */
+  /** Whether the server is closing, or about to close, so that balancers should send no more requests to it. */
   isLeaving: () => boolean;
   /** Runs commands that other nodes have written to the store. */
   commands: Pick<Commands, 'runStored'>;
@@ -79,15 +79,15 @@ export type Route = {
   method: string;
   path: RegExp;
   isPublic?: true;
-  /** Answers under any host name, since health probes use an IP address. */
+  /** Whether the route answers requests with any host name, because health probes use an IP address. */
   isAnyHost?: true;
   limited?: true;
-  /** Exists only when the server is set to `inspect`. */
+  /** Whether the route exists only with the server option `inspect`. */
   inspection?: true;
   run: (call: RouteCall) => Reply | Promise<Reply>;
 };
 
-/** The nodes that serve a request, for its client; empty unless the server is set to `inspect`. */
+/** The nodes that serve a request, for the session info; empty without the server option `inspect`. */
 export function nodesOf(request: Request, { inspect, node }: HttpContext): Pick<SessionInfo, 'nodes'> {
   return inspect && node ? { nodes: node.placesOf(request) } : {};
 }

@@ -23,7 +23,7 @@ export async function listSessions({ context, request, user }: RouteCall): Promi
   return json(200, { sessions, ...(isMore && { older: `${last.updatedAt}.${last.id}` }) });
 }
 
-/** Where a page of the list begins: after the session with this time and id. */
+/** Reads a cursor of the list: the page begins after the session with this time and id. */
 function cursorIn(before: string | null): ListRequest['after'] {
   if (before === null) return undefined;
   const [, time, id] = /^(\d{1,15})\.(.+)$/s.exec(before) ?? [];
@@ -128,14 +128,14 @@ function wholeNumber(params: URLSearchParams, name: string, most: number): numbe
   throw new ProtocolError('bad_request', `"${name}" must be a whole number from 1 to ${most}.`);
 }
 
-/** Longer base64 is cut, since it tells a reader nothing. */
+/** Longer base64 values are replaced by their length. */
 const MAX_DATA = 128;
-/** Events in one reply. The reply has the place from which a client requests the next ones. */
+/** The largest number of events in one reply. The reply has the index from which a client requests the next ones. */
 const MAX_EVENTS = 500;
-/** Bytes of events in one reply, unless a single event has more. */
+/** The largest number of bytes of events in one reply, unless a single event has more. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** ADK events of a session from a place in its history on, and the place after the last of them. */
+/** Consecutive ADK events of a session. `next` is the index after the last of them, `count` the number of all events. */
 export interface InspectedEvents {
   events: Event[];
   next: number;

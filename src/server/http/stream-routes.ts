@@ -106,7 +106,7 @@ function responseReply(response: SseResponse, id: string, { pacing }: HttpContex
   return { ...reply, body: chunks.map((chunk) => encodeBlock(chunk)).join('') + DONE };
 }
 
-/** The name of a posted request, if it has one. */
+/** The `requestId` in the body of a POST, if there is one. */
 function requestNameIn({ requestId }: Record<string, unknown>, { idLength }: Limits): string | undefined {
   if (requestId === undefined) return undefined;
   if (typeof requestId === 'string' && requestId !== '' && requestId.length <= idLength) return requestId;
@@ -133,7 +133,7 @@ export async function confirmStream({ context, user, body, params: [id = ''] }: 
   return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
 }
 
-/** Streams every chunk of a session, and what other pages do in it, for as long as the client reads. */
+/** Streams every chunk of a session, also those that other pages cause, for as long as the client reads. */
 export async function watchSession({
   context,
   request,
@@ -185,7 +185,7 @@ class Watcher implements Listener {
     this.id = id;
   }
 
-  /** The response for this watcher: the greeting that a socket would get, then every chunk after it. */
+  /** The response for this watcher: the session info that a socket would get, then every chunk after it. */
   response(
     sessionId: string,
     joined: Joined,

@@ -29,7 +29,7 @@ const PAST_EN =
 const PAST_JA =
   /^(?:さっき|先ほど|前に|以前|直前に)?(?:は|、)?(?:私(?:は|が)?)?(?:何|なに|なん)(?:を|て|と)?(?:聞い|聞きま|頼ん|頼みま|質問し|言っ|お願いし)(?:た|だ|した|ました)(?:っけ|の|か|のか)?$|^(?:前|さっき|先ほど|直前)の(?:質問|依頼|メッセージ)(?:は|を)?(?:何|なに|なん)?(?:です)?(?:か|だっけ|でしたか)?(?:教えて(?:ください)?)?$/;
 
-/** Answers the question what the user wrote earlier in this conversation. */
+/** Answers the user's question about what they wrote earlier in this conversation. */
 export const past: Rule = {
   name: 'past',
   match(context) {
@@ -83,7 +83,7 @@ const ASKED_EN = /^(?:what'?s|what is|whats|do you (?:know|remember)|tell me|say
 const ASKED_JA =
   /^(?:私|わたし|僕|ぼく|俺)(?:の名前)?(?:は|を|って)(?:何|なん|なに|誰|だれ|覚えて(?:い)?(?:る|ます)|(?:分|わ)かり?(?:る|ます)|教えて|言って)(?:です)?(?:か)?(?:ください)?$|^(?:私|わたし|僕|ぼく|俺)の名前は$|^名前(?:を)?覚えて(?:い)?(?:る|ます)(?:か)?$/;
 
-/** The user's name: acknowledges it when the user tells it, and answers the question for it later in the conversation. */
+/** The user's name: acknowledges it when the user gives it, and repeats it when the user asks for it later. */
 export const name: Rule = {
   name: 'name',
   match({ text, language, conversation }) {
@@ -98,7 +98,7 @@ export const name: Rule = {
   },
 };
 
-/** The name that the user told last. */
+/** The name that the user gave last. */
 export function knownName(turns: readonly Turn[]): string | undefined {
   return turns.map((turn) => nameIn(turn.text)).findLast((told) => told !== undefined);
 }

@@ -6,7 +6,7 @@ import { listOf } from '../understand/language.ts';
 import { withoutClosing } from '../understand/text.ts';
 import { knownName } from './about-conversation.ts';
 
-/** Words that users write, and the text that answers them. */
+/** A kind of small talk: the patterns of what users write, and the key of the text that answers it. */
 interface Phrase {
   text: keyof EmbeddedTexts['talk'];
   english: RegExp;

@@ -1,6 +1,6 @@
 /** The English texts of the embedded model. The type of this object lists the texts that every other language must have. */
 export const en = {
-  /** The general abilities, for the list that answers a request for help. The rule of each tool adds its own line. */
+  /** The abilities that every agent has, for the answer to a request for help. The rule of each tool adds its own line. */
   abilities: [
     'pictures: send one, and I tell its format, its size and, if I can decode it, its main colours',
     'this conversation: “What did I ask before?”, “What is my name?”',
@@ -10,7 +10,7 @@ export const en = {
 
   unknown: {
     thought: 'No rule of mine fits this.',
-    /** The words at the start of such an answer. In later turns the model counts the answers with these words. */
+    /** The first words of an answer to a message that no rule understands. In later turns the model counts such answers by these words. */
     mark: 'I did not understand that',
     tooLong: (characters: number) =>
       `This message is too long for my rules (more than ${characters} characters), so I did nothing. I can help with:`,
@@ -36,7 +36,7 @@ export const en = {
     refused: (subject: string, why: string) => `${upper(subject)} was refused: ${sentence(why)}`,
     failed: (subject: string, why: string) => `${upper(subject)} failed: ${sentence(why)}`,
     silent: (subject: string) => `I got no result for ${subject}, so I cannot say whether it happened.`,
-    /** The text for a reason that the catalogue does not know. */
+    /** Formats an error text of a tool that has no translation. */
     reason: (why: string) => why,
   },
 
@@ -108,7 +108,7 @@ export const en = {
     },
   },
 
-  /** Small talk: `name` is the user's name, `abilities` what the tools do; either may be empty. */
+  /** Small talk. `name` is the user's name, and `abilities` lists what the tools do; either may be empty. */
   talk: {
     greeting: {
       thought: 'The person greets me.',

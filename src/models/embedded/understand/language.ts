@@ -7,7 +7,7 @@ const ENGLISH_WORDS =
   /\b(?:hi|hello|hey|thanks|thank|help|yes|no|ok|okay|please|the|is|are|what|where|who|how|why|weather|music|track|send|pay|money|dollars?|bucks|never|cancel|stop|to|for|in|and|my|me|i|you|it)\b/i;
 
 /**
- * The language of a message. A message whose words do not show its language (a number, a name) has the language `before`, that of the
+ * The language of a message. A message that does not show its language, such as a number or a name, is taken to be in `before`, the language of the
  * conversation so far.
  */
 export function languageOf(text: string, before: Language = 'en'): Language {
@@ -20,7 +20,7 @@ export function languageOf(text: string, before: Language = 'en'): Language {
 /** The same words in each language. */
 export type Bilingual = Readonly<Record<Language, string>>;
 
-/** Picks the sentence of the person's language. */
+/** Returns the sentence in the user's language. */
 export function say(language: Language, english: string, japanese: string): string {
   return language === 'ja' ? japanese : english;
 }
@@ -40,7 +40,7 @@ const POLITE_NEGATIVE =
 const NEGATED_JA =
   /ない|ません|なく|なし|ずに|やめ|止め|辞め|中止|キャンセル|取り消|取消|不要|いらな|要らな|いりま|禁止|だめ|ダメ|駄目|ストップ|(?:する|送る|払う|支払う|振り込む|渡す|送金)な(?:[よ!。]|$)/;
 
-/** Whether the message says not to do something. Polite questions with a negative form, such as くれませんか, do not count. */
+/** Whether the message contains a negation or a cancellation. Polite questions with a negative form, such as くれませんか, do not count. */
 export function isNegated(text: string): boolean {
   if (languageOf(text) === 'en') return NEGATED_EN.test(text.replace(/^no[,.!]\s+/i, ''));
   return NEGATED_JA.test(text.replace(/す[みい]ません|かもしれません/g, '').replace(POLITE_NEGATIVE, ''));

@@ -11,7 +11,7 @@ const NOT_A_NAME = new Set(
   maybe perhaps hmm bye goodbye i i'm tell show play change switch location name`.split(/\s+/),
 );
 
-/** The name of a person or a place, or undefined when the words cannot be one. */
+/** Reads the name of a person or a place; undefined when the words cannot be a name. */
 export function personName(words: string): string | undefined {
   const name = words
     .trim()
@@ -32,7 +32,7 @@ const NAME_JA = /^[\p{L}\p{M}\p{N}ー・.@_' &-]{1,24}$/u;
 const NOT_A_NAME_JA =
   /^(?:はい|いいえ|いや|うん|ええ|こんにちは|こんばんは|おはよう|ありがとう|どうも|天気|音楽|曲|トラック|現在地|残高|助けて|ヘルプ|わからない|分からない|何|なに|誰|だれ|誰か|だれか|どこ|いつ|いくら|お金|みんな|全員|それ|これ|あれ|ここ|そこ|今|今日|明日|やめ|キャンセル|中止|メール|写真|画像|送金|支払い?)/;
 
-/** A Japanese name without its honorific, or undefined when the words cannot be one. */
+/** Reads a Japanese name without its honorific; undefined when the words cannot be a name. */
 export function personNameJa(words: string): string | undefined {
   const name = words
     .trim()

@@ -39,7 +39,7 @@ interface MadeCall {
   isAnnouncedNext: boolean;
 }
 
-/** The agent's run as the state sees it: opened, fed, muted and closed, one at a time. It only emits effects. */
+/** The state of the agent's run. It opens, feeds, mutes and closes one run at a time, by emitting effects. */
 export class AgentRun {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -50,14 +50,14 @@ export class AgentRun {
   private fedBy: string | null = null;
   /** Which side detects the end of the user's speech: `next` in the next run, `now` in the open one. */
   private readonly detection: { next: Detection; now: Detection } = { next: 'server', now: 'server' };
-  /** Calls that the model cancelled: it must get no response to them. */
+  /** The ids of calls that the model cancelled, so that it must get no response to them. */
   private readonly cancelled = new Set<string>();
   private readonly made = new Map<string, MadeCall>();
   /** Whether the model got input since it ended its turn. */
   private hasInput = false;
   /** Whether the model started to speak without input since its last turn, so that no user message waits for this output. */
   private unprompted = false;
-  /** Texts about settled calls that the agent has not received yet, by message, for an agent that is driven turn by turn. */
+  /** For an agent that is driven turn by turn: texts about settled calls that it has not received yet, by message. */
   private readonly notices = new Map<string, string[]>();
 
   constructor(context: Context, open: OpenCalls) {
@@ -153,7 +153,7 @@ export class AgentRun {
     this.run = { is: 'none' };
   }
 
-  /** The run was to open after a write, and the write failed: forgets the run. False when there is no run with this number. */
+  /** Forgets a run that could not open, because the write before it failed. Returns false when there is no run with this number. */
   neverOpened(n: number | null): boolean {
     if (this.run.is === 'none' || this.run.n !== n) return false;
     this.run = { is: 'none' };
@@ -183,7 +183,7 @@ export class AgentRun {
     if (this.run.is === 'open') this.run.hasSpoken = true;
   }
 
-  /** Cancels the output of the model: nothing more of its turn is used. */
+  /** Cancels the output of the model. The rest of its turn is ignored. */
   mute(): void {
     const { run } = this;
     if (run.is !== 'open') return;
@@ -218,7 +218,7 @@ export class AgentRun {
     this.context.emit({ type: 'send', n: live, content });
   }
 
-  /** Returns the run whose model gets the outcome of a call; null when no model does. */
+  /** Returns the number of the run whose model gets the outcome of a call; null when no model gets it. */
   expectResponse(callId: string, outcome: CallOutcome): number | null {
     if (this.cancelled.delete(callId) || this.run.is !== 'open') return null;
     this.promptedBy(!(outcome.kind === 'error' && outcome.interrupted));
@@ -323,7 +323,7 @@ export class AgentRun {
     return call;
   }
 
-  /** Removes and returns the calls at the front that only wait for earlier calls to be announced. */
+  /** Removes and returns the first calls in order that only waited until earlier calls were announced. */
   takeAnnouncedNext(): { id: string; call: MadeCall }[] {
     const taken: { id: string; call: MadeCall }[] = [];
     for (const [id, call] of this.made) {

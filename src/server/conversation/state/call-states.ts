@@ -2,18 +2,11 @@ import { type ToolCallState, waitingFor } from '../../../protocol/index.ts';
 import type { CallRecord, CallStatus } from '../../store/store.ts';
 
 /**
- * The state of a call on the server.
- * `issuing`: it is being stored, and no client knows of it.
- * `queued`: it needs approval, and its approval request is not shown yet.
- * `asked`: its approval request is shown.
- * `approved`: it waits for the tool lock, or for the browser.
- * `denied`: the user denied it.
- * `ready`: it needs no approval, and waits for the tool lock.
- * `running`: its tool runs on the server, or the after-tool callbacks get an output of the browser.
- * `client`: the browser runs it.
- * `parked`: a long-running tool was started on the server, and its output comes from outside.
- * `ending`: its outcome is known, and waits for a run that can tell the model.
- * `settled`: it has an outcome.
+ * The state of a call on the server. `issuing`: it is being stored, and clients do not know of it. `queued`: it needs approval, and its approval
+ * request is not shown yet. `asked`: its approval request is shown. `approved`: it waits for the tool lock, or for the browser. `denied`: the user
+ * denied it. `ready`: it needs no approval, and waits for the tool lock. `running`: its tool runs on the server, or the after-tool callbacks get an
+ * output of the browser. `client`: the browser runs it. `parked`: a long-running tool was started on the server, and its output comes from outside.
+ * `ending`: its outcome is known, and waits for a run that can tell the model. `settled`: it has an outcome.
  */
 export type CallState =
   | 'issuing'
@@ -28,7 +21,7 @@ export type CallState =
   | 'ending'
   | 'settled';
 
-/** What can happen to a call. */
+/** The events in the life of a call. */
 export type CallEvent =
   | 'ask'
   | 'allow'
@@ -57,7 +50,7 @@ export const CALL_TRANSITIONS: Readonly<Record<CallState, Partial<Record<CallEve
   settled: {},
 };
 
-/** How the store and clients see each state. */
+/** The status in the store and the state for clients that belong to each state. */
 const SEEN: Readonly<Record<CallState, { storedAs: CallStatus; state: ToolCallState; approved?: boolean }>> =
   {
     issuing: { storedAs: 'requested', state: 'input-streaming' },
@@ -78,13 +71,13 @@ export function storedAs(state: CallState): CallStatus {
   return SEEN[state].storedAs;
 }
 
-/** Who must act on a call. The output of a long-running tool comes from outside, though the tool was started on the server. */
+/** Which party must act on a call. The output of a long-running tool comes from outside, although the tool was started on the server. */
 export function waitsFor(state: CallState, { runsOn }: CallRecord): ReturnType<typeof waitingFor> {
   const place = state === 'parked' ? 'client' : state === 'running' ? 'server' : runsOn;
   return waitingFor({ runsOn: place, asks: false, ...SEEN[state] });
 }
 
-/** What happens to a call once it is stored: it asks the user something, runs on the server, or goes to the browser. */
+/** The first event of a call once it is stored: it asks the user (`ask`), runs on the server (`allow`), or goes to the browser (`hand-over`). */
 export function firstEvent({
   question,
   runsOn,

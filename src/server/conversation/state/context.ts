@@ -4,10 +4,10 @@ import type { AcceptedRequest } from '../../store/store.ts';
 import type { Effect, Purpose, RequestRef, StoreEffect, Wire, Write } from './effects.ts';
 import { Policies, type Policy } from './policy.ts';
 
-/** How long a failed write waits before it is tried again. */
+/** How long to wait before a failed write is retried. */
 export const RETRY_MS = 1000;
 
-/** How long a conversation waits for a client to come back. */
+/** How long a conversation waits for a client to reconnect. */
 const GRACE_MS = 60_000;
 
 /** A request that is acknowledged together with the outcome of a call. */
@@ -17,8 +17,8 @@ export interface PendingAcknowledgement {
 }
 
 /**
- * What all parts of the state share: time and ids, which come from outside, the effects of the current input, whether clients listen, and the policy
- * in force. It calls none of the parts.
+ * The state that all owners share: time and ids, which come from outside, the effects of the current input, whether clients listen, and the policy in
+ * force. It calls none of the other owners.
  */
 export class Context {
   readonly options: SessionOptions;
@@ -52,7 +52,7 @@ export class Context {
     return `msg_${this.newId()}`;
   }
 
-  /** The policy in force: of the response that is being given, otherwise of the socket. */
+  /** The policy in force: that of SSE while an HTTP response is being streamed, otherwise that of BIDI. */
   get policy(): Policy {
     return this.policies.for(this.responding ? 'sse' : 'bidi');
   }
@@ -61,7 +61,7 @@ export class Context {
     return this.policies.for(wire);
   }
 
-  /** Whether an HTTP response is being given. */
+  /** Whether an HTTP response is being streamed. */
   get isResponding(): boolean {
     return this.responding;
   }
@@ -74,12 +74,12 @@ export class Context {
     this.responding = false;
   }
 
-  /** Whether the session is used in this process: clients listen, or may come back. */
+  /** Whether the session is in use in this process: clients listen, or may reconnect. */
   get isOpen(): boolean {
     return this.life === 'open' || this.life === 'leaving';
   }
 
-  /** Whether every client left, and the agent ends its answer before the session is abandoned. */
+  /** Whether every client left, and the session will be abandoned when the agent has ended its answer. */
   get isLeaving(): boolean {
     return this.life === 'leaving';
   }
@@ -89,7 +89,7 @@ export class Context {
     return this.life === 'closed';
   }
 
-  /** No client is there and nothing runs: outcomes are still stored, but the agent does not continue. */
+  /** Whether no client is there and nothing runs. Outcomes are still stored then, but the agent does not continue. */
   get isAbandoned(): boolean {
     return !this.isOpen && !this.responding;
   }
@@ -108,18 +108,18 @@ export class Context {
     return true;
   }
 
-  /** Records that the last client left. It may come back. */
+  /** Records that the last client left. It may reconnect. */
   leave(): void {
     this.listened = false;
     this.leftAt = this.time;
   }
 
-  /** When the session is abandoned, unless a client comes back; null while a client listens, or when it is closed. */
+  /** When the session will be abandoned unless a client reconnects; null while a client listens, or when the session is closed. */
   get abandonsAt(): number | null {
     return this.leftAt === null || this.life !== 'open' ? null : this.leftAt + GRACE_MS;
   }
 
-  /** No client came back in time: the session is abandoned once the agent has ended its answer. */
+  /** If no client reconnected in time, lets the session be abandoned when the agent has ended its answer. */
   startLeaving(): void {
     if (this.abandonsAt !== null && this.abandonsAt <= this.time) this.life = 'leaving';
   }
@@ -136,7 +136,7 @@ export class Context {
     this.effects.push(effect);
   }
 
-  /** Returns the place after the effects so far. Effects that are emitted from now on can be taken out with `takeSince`. */
+  /** Returns a mark after the effects so far. `takeSince` removes the effects that were emitted after it. */
   mark(): number {
     return this.effects.length;
   }
@@ -146,14 +146,14 @@ export class Context {
     return this.effects.splice(mark);
   }
 
-  /** Writes, and then performs `after`. When a write fails, `after` is not performed, but `undo` is written. */
+  /** Emits writes, followed by `after`. When a write fails, `undo` is written instead of performing `after`. */
   store(writes: Write[], purpose: Purpose | null, after: Effect[] = [], undo: Write[] = []): void {
     const failed: Effect[] =
       undo.length === 0 ? [] : [{ type: 'store', writes: undo, after: [], purpose: null }];
     this.emit({ type: 'store', writes, after, failed, purpose });
   }
 
-  /** Writes, a second time if needed, and then performs `after` in any case: a call ends even if its end cannot be stored. */
+  /** Emits writes that are retried once, and `after`, which is performed in any case: a call ends even if its outcome cannot be stored. */
   storeInAnyCase(writes: Write[], after: Effect[], failed = after): void {
     this.emit(storedInAnyCase(writes, after, failed));
   }
@@ -165,7 +165,7 @@ export class Context {
     return effects;
   }
 
-  /** Reports that a request was taken, so that the client that waits for it may continue. */
+  /** Reports that a request was handled, so that the client that waits for it may continue. */
   takeRequest(request: RequestRef): void {
     this.emit({ type: 'take-request', request });
   }
@@ -185,7 +185,7 @@ export class Context {
       this.store([{ do: 'accept', accepted }], null, [{ type: 'acknowledge', request, accepted }]);
   }
 
-  /** Takes a request that was stored with the outcome of a call, or rejects it when it could not be stored. */
+  /** Reports a request that was stored with the outcome of a call as handled, or rejects it when it could not be stored. */
   settleRequest({ request, accepted }: PendingAcknowledgement, isStored: boolean): void {
     if (!isStored)
       return this.reject(request, new ProtocolError('internal', 'The answer could not be kept.'));
@@ -193,14 +193,14 @@ export class Context {
     this.acknowledge(request, accepted);
   }
 
-  /** Stores, acknowledges and takes a request whose answer no longer changes its call. */
+  /** Stores and acknowledges a request whose answer no longer changes its call, and reports it as handled. */
   settleRequestAlone({ request, accepted }: PendingAcknowledgement): void {
     this.storeRequest(request, accepted);
     this.takeRequest(request);
   }
 }
 
-/** The record of a request that has a name: the message that answers it, and how many parts that message has so far. */
+/** The stored form of a request that has a name: the id of the message that answers it, and how many parts that message has so far. */
 export function acceptedRequest(
   { name }: RequestRef,
   messageId: string | null = null,
@@ -209,7 +209,7 @@ export function acceptedRequest(
   return name === undefined ? undefined : { requestId: name, messageId, parts };
 }
 
-/** Writes that are tried twice, and what follows whether or not they succeed. */
+/** The effect for writes that are retried once. `after` follows when they succeed, `failed` when they do not. */
 export function storedInAnyCase(writes: Write[], after: Effect[], failed = after): Effect {
   const again: StoreEffect = { type: 'store', writes, after, failed, purpose: null };
   return { ...again, failed: [again] };

@@ -14,9 +14,9 @@ import { Speech } from './speech.ts';
 import { Turns } from './turns/turns.ts';
 
 /**
- * The state of one conversation, in both modes. `apply` takes everything that happens and returns what must be done, as data. It is synchronous and
- * does no input or output; ids and time are passed in. Its parts, from the bottom up: context, messages (with open calls), run, speech, calls,
- * driver, turns. Each part calls only those below it.
+ * The state of one conversation, in both modes. `apply` takes every input and returns effects, as data. It is synchronous and does no input or
+ * output; ids and time are passed in. Its owners in order: context, messages (with open calls), run, speech, calls, driver, turns. Each calls only
+ * those before it.
  */
 export class ConversationState {
   private readonly context: Context;
@@ -73,7 +73,7 @@ export class ConversationState {
     return this.context.isResponding;
   }
 
-  /** Whether the agent's run is open, or about to be. */
+  /** Whether the agent has a run: opening, open or closing. */
   get isRunOpen(): boolean {
     return !this.run.isNone;
   }
@@ -83,7 +83,7 @@ export class ConversationState {
     return this.messages.active?.id ?? this.open.records[0]?.messageId ?? null;
   }
 
-  /** The message that the agent writes, or writes next; null when it does not work. */
+  /** The message that the agent is writing, or will write next; null when it is idle. */
   get running(): string | null {
     if (this.isBusy) return this.current;
     return this.turns.nextMessageId ?? this.open.nextTakenUp?.messageId ?? null;
@@ -100,8 +100,8 @@ export class ConversationState {
   }
 
   /**
-   * Applies an input; returns the effects, in order. An event that is nothing but text deltas takes a fast path: it changes nothing that
-   * another part of the state could wait for.
+   * Applies an input; returns the effects, in order. An event with only text deltas takes a fast path: it changes nothing that another owner of the
+   * state could wait for.
    */
   apply(input: Input, now: number): Effect[] {
     if (input.type === 'event') {
@@ -176,7 +176,7 @@ export class ConversationState {
     }
   }
 
-  /** A batch of writes succeeded: continues what waited for it. */
+  /** Handles a batch of writes that succeeded: continues the work that waited for it. */
   private stored(purpose: Purpose, results: WriteResults): void {
     const { speech, calls, driver, turns } = this;
     switch (purpose.for) {
@@ -207,7 +207,7 @@ export class ConversationState {
     }
   }
 
-  /** A write failed: what waited for it is not done. */
+  /** Handles a failed write: cancels the work that waited for it. */
   private storeFailed(purpose: Purpose | null, error: unknown): void {
     const { context, calls, driver, turns } = this;
     const fields = { error: String(error), what: purpose?.for };

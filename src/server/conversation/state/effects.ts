@@ -18,7 +18,7 @@ export type Wire = 'sse' | 'bidi';
 
 /** Names one request of a client. The state only passes it on; the effect runner knows the client that `id` belongs to. */
 export interface RequestRef {
-  /** Unique within the conversation in this process. Negative when the client that made the request was of an earlier process. */
+  /** Unique within the conversation in this process. Negative for a request that was made in an earlier process. */
   readonly id: number;
   /** The `requestId` that the client gave, if it gave one. */
   readonly name: string | undefined;
@@ -29,7 +29,7 @@ export interface RequestRef {
 /** The number of a deferred call. ADK waits with the call until a `release-call` effect carries this number. */
 export type Ticket = number;
 
-/** What a run is opened with. A live run gets further input while it is open; a turn is one answer, and ends by itself. */
+/** How a run is opened. A live run gets further input while it is open; a turn is one answer, and ends by itself. */
 export type RunRequest =
   | { driver: 'live'; detection: Detection }
   | { driver: 'turn'; content: Content; customMetadata: Record<string, unknown>; optimistic: boolean };
@@ -65,13 +65,13 @@ export type Write =
       outcome: CallOutcome;
       accepted?: AcceptedRequest | undefined;
     }
-  /** Adds an interrupted response for a call that was never recorded. */
+  /** Adds an "interrupted" response for a call that has no record in the store. */
   | { do: 'append-interrupted'; call: DeferredCall }
   | { do: 'issue'; call: CallRecord }
   | { do: 'show' | 'park'; call: CallRecord }
   | { do: 'take'; call: CallRecord }
   | { do: 'expire'; call: CallRecord; reason: string }
-  /** The user answered a question, declined to, or sent an answer that does not fit; or a tool asks for approval while it runs. */
+  /** The user answered a question, declined to answer it, or sent an answer that does not fit; or a tool asks for approval while it runs. */
   | { do: 'answer' | 'decline' | 'refuse' | 'ask'; call: CallRecord; reason: string | null }
   | { do: 'save'; messageId: string }
   | {
@@ -82,7 +82,7 @@ export type Write =
       isSignedIn: boolean;
       /** The application that decides, and the person it names; undefined when the user decides. */
       by?: DecidedBy | undefined;
-      /** The request, if it holds only decisions: the store records its acceptance together with its last valid decision. */
+      /** The request, if it contains only decisions: the store records its acceptance together with its last valid decision. */
       accepted: AcceptedRequest | undefined;
     }
   | { do: 'accept'; accepted: AcceptedRequest }
@@ -94,13 +94,13 @@ export type Write =
   | { do: 'close-dangling'; errorText: string; messageId: string | null; waiting: ReadonlySet<string> }
   | { do: 'store-text'; messageId: string; text: string };
 
-/** A stored message starts its turn again, because nothing answered it. Calls that do not wait end with the text. */
+/** Starts the turn of a stored message again, because nothing answered it. Calls that do not wait end with `errorText`. */
 export interface Restart {
   errorText: string;
   waiting: ReadonlySet<string>;
 }
 
-/** Why a batch of writes was made: the result comes back with it, so that the state knows where to continue. */
+/** The purpose of a batch of writes. It comes back with the result, so that the state knows where to continue. */
 export type Purpose =
   | {
       for: 'message';
@@ -122,9 +122,9 @@ export type Purpose =
   | { for: 'approval-request'; callId: string; isAnnounced: boolean; beside: readonly string[] }
   | { for: 'decision'; given: GivenAnswers; isSignedIn: boolean; accepted: AcceptedRequest | undefined }
   | { for: 'cut'; messageId: string }
-  /** `isAnnounced`, `isConfirming`: what clients see of the call before it starts. */
+  /** `isAnnounced`, `isConfirming`: whether clients know of the call, and of its confirmation, before it starts. */
   | { for: 'execution'; callId: string; isAnnounced: boolean; isConfirming: boolean }
-  /** An approval request times out. `isQuiet`: a posted request is about to start, and reports it. */
+  /** An approval request times out. `isQuiet`: the HTTP request that is about to start will report it. */
   | { for: 'expiry'; callId: string; isQuiet: boolean }
   | { for: 'conclusion'; messageId: string };
 
@@ -135,11 +135,11 @@ export interface GivenAnswers {
   by: Identity;
   answers: Answer[];
   messageId: string | undefined;
-  /** Calls that had timed out when the answers came. */
+  /** Calls that had already timed out when the answers arrived. */
   late: LateCall[];
 }
 
-/** Why the state asks whether a user is still signed in. */
+/** The reason why the state asks whether a user is still signed in. */
 export type SignInQuestion = { why: 'decision'; given: GivenAnswers } | { why: 'execution'; callId: string };
 
 /** A call that timed out before a client could see it: the chunks that report it, and the message that they belong to. */
@@ -148,7 +148,7 @@ export interface LateCall {
   chunks: Chunk[];
 }
 
-/** Writes, and what follows. */
+/** Writes, and the effects that follow them. */
 export interface StoreEffect {
   type: 'store';
   writes: Write[];
@@ -162,9 +162,8 @@ export interface StoreEffect {
 }
 
 /**
- * What the effect runner must do, in order. `store`, `say-stored`, `amend` and `finish` delay the effects after them until
- * they are written. No other effect is waited for: `store-apart` writes while later effects run, and its result comes back as
- * an input.
+ * What the effect runner must do, in order. `store`, `say-stored`, `amend` and `finish` delay the effects after them until they are written. No other
+ * effect delays later ones: `store-apart` writes while later effects are performed, and its result comes back as an input.
  */
 export type Effect =
   | { type: 'start'; message: Message }
@@ -191,7 +190,7 @@ export type Effect =
   | { type: 'signal-activity'; n: number; activity: 'start' | 'end' }
   /** Cancels the output of the model's turn. */
   | { type: 'mute'; n: number }
-  /** Lets ADK continue with a call that is stored, or that could not be. */
+  /** Lets ADK continue with a call: the call is stored, or `error` says why not. */
   | { type: 'release-call'; ticket: Ticket; error: string | null }
   | { type: 'acquire-lock'; call: CallRecord }
   | { type: 'release-lock'; callId: string }
@@ -200,13 +199,13 @@ export type Effect =
   | { type: 'run-callbacks'; call: CallRecord; output: unknown }
   | { type: 'check-sign-in'; by: Identity; question: SignInQuestion }
   | { type: 'abort-tools' }
-  /** The turn of an HTTP request has come: its response begins at this place in the log. */
+  /** Marks the current end of the log as the beginning of the response to an HTTP request. */
   | { type: 'mark-response'; request: RequestRef }
-  /** A request was taken: the client that waits for it may continue. */
+  /** Reports a request as handled, so that the client that waits for it may continue. */
   | { type: 'take-request'; request: RequestRef }
-  /** A request is stored: its client gets `data-accepted`. */
+  /** Acknowledges a stored request: its client gets `data-accepted`. */
   | { type: 'acknowledge'; request: RequestRef; accepted: AcceptedRequest }
-  /** A part of a request was rejected. */
+  /** Reports that a part of a request was rejected. */
   | { type: 'warn'; request: RequestRef; error: ProtocolError }
   | { type: 'reject'; request: RequestRef; error: ProtocolError }
   /** Reports a failure to one connection, if it is still open. */

@@ -2,28 +2,28 @@ import { oneLine, withoutKeys } from '../../../models/for-server.ts';
 import { ProtocolError } from '../../../protocol/index.ts';
 import type { Effect } from './effects.ts';
 
-/** What went wrong in a run of the agent. */
+/** A failure of a run of the agent. */
 export interface Failure {
   code: string;
   message: string;
 }
 
-/** How a failure of the agent is reported, to the log and to clients. */
+/** The report of a failure of the agent, for the log and for clients. */
 export interface FailureReport {
-  /** The line of the log. */
+  /** The effect that logs the failure. */
   log: Effect;
   /** The text that ends the message. */
   text: string;
   /** The error to report when there is no message that could end with the text. */
   error: ProtocolError;
-  /** Effects that send clients the error code as well, if trying again does not repair the failure; otherwise empty. */
+  /** Effects that also send clients the error code, if a retry cannot succeed; otherwise empty. */
   code: Effect[];
 }
 
 /** The text of a call that an earlier run left without a response. */
 export const NOT_COMPLETED = 'The call was not completed';
 
-/** The text of a message that failed because of the server. */
+/** The error text of a message that failed because of the server. */
 export const SERVER_FAULT = 'Something went wrong on the server. Please try again.';
 
 /** Returns how a failure of the agent is reported. Keys are removed from the provider's text. */
@@ -45,7 +45,7 @@ export function reportFailure({ code, message }: Failure): FailureReport {
   };
 }
 
-/** The error of an instruction of the application that would end calls which wait for the user. */
+/** The error for an instruction of the application that would end calls that wait for the user. */
 export function waitsForAnswers(): ProtocolError {
   return new ProtocolError(
     'busy',
@@ -61,12 +61,12 @@ export function nothingToContinue(): ProtocolError {
   );
 }
 
-/** The error of a request that comes while the server closes. */
+/** The error for a request that arrives while the server closes. */
 export function shuttingDown(): ProtocolError {
   return new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
 }
 
-/** The error of a request that comes while too many of its kind wait. */
+/** The error for a request that arrives while too many requests of its kind wait. */
 export function tooManyWait(what: 'messages' | 'answers'): ProtocolError {
   const text = `Too many ${what} are waiting. Try again in a moment.`;
   return new ProtocolError('busy', text, { retryAfterMs: 2000 });
@@ -87,7 +87,7 @@ function modelErrorCode(code: string): 'model_error' | 'model_not_configured' {
   return OPERATOR_CODES.has(code) ? 'model_not_configured' : 'model_error';
 }
 
-/** The text about a failure of the model: what happened and what to do, without internals and keys. */
+/** The text for the user about a failure of the model: what happened and what to do, without internals and keys. */
 export function modelErrorText(code: string, message: string): string {
   const known = TEXTS[code];
   if (known) return known;

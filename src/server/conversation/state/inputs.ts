@@ -10,7 +10,7 @@ import type { CallState } from './call-states.ts';
 import type { Purpose, RequestRef, SignInQuestion, Ticket, Wire } from './effects.ts';
 import type { Failure } from './errors.ts';
 
-/** A user message, checked, that waits for the agent. */
+/** A checked user message that waits for the agent. */
 export interface MessageRequest {
   kind: 'message';
   wire: Wire;
@@ -29,7 +29,7 @@ export interface MessageRequest {
   isInstruction?: true;
 }
 
-/** Answers that came as an HTTP request, and wait for the agent as a message does. */
+/** Answers that were sent with POST, and that wait for the agent as a message does. */
 export interface AnswersRequest {
   kind: 'answers';
   wire: 'sse';
@@ -52,7 +52,7 @@ export interface SpokenRequest {
 /** A request that starts a turn, or continues one. */
 export type TurnRequest = MessageRequest | AnswersRequest | SpokenRequest;
 
-/** The state that a conversation starts with: what the store has of it. */
+/** The state that a conversation starts with, from the store. */
 export interface Recovered {
   calls: {
     record: CallRecord;
@@ -66,11 +66,11 @@ export interface Recovered {
   }[];
   /** The messages that these calls belong to. */
   messages: Message[];
-  /** The newest message, when the agent wrote it. */
+  /** The id of the newest message, if the agent wrote it. */
   newest: string | null;
   /** The user messages, in order. */
   userMessages: { id: string; fingerprint: string }[];
-  /** The last user message, when nothing answers it. */
+  /** The id of the last user message, if nothing answers it. */
   unanswered: string | null;
   /** Accepted messages without an answer, in order. */
   queue: MessageRequest[];
@@ -84,7 +84,7 @@ export interface DecidedBefore {
 
 /** The results of a batch of writes. */
 export interface WriteResults {
-  /** For `decide`: what became of each decision. */
+  /** For `decide`: the verdict of the store on each decision. */
   verdicts?: Verdict[];
   /** For `find-unfinished`: a message that was not continued after its calls were answered. */
   unfinished?: Message | null;
@@ -94,7 +94,7 @@ export interface WriteResults {
   length?: number | null;
   /** For `expire`: the call as it is stored, when it was decided before. */
   decided?: DecidedBefore | null;
-  /** For `take`: whether the call was still there to be taken. */
+  /** For `take`: whether this process may start the call; false when another process has started or ended it. */
   isTaken?: boolean;
   /** For `find-cut`: the message, when it is the last one and was cut. */
   cut?: Message | null;
@@ -102,7 +102,7 @@ export interface WriteResults {
   missed?: Chunk[];
 }
 
-/** Everything that can happen to a conversation. */
+/** Every input of the state of a conversation. */
 export type Input =
   /** `replaces`: the message may rewind the conversation to an earlier message with the same id. */
   | { type: 'message'; message: MessageRequest; replaces: boolean }

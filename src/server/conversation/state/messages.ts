@@ -54,7 +54,7 @@ export class Draft {
     return this.reader.push(event);
   }
 
-  /** Turns an event that is nothing but text deltas into chunks; null for any other event. */
+  /** Turns an event that has only text deltas into chunks; null for any other event. */
   readDeltas(event: Event): readonly Chunk[] | null {
     const chunks = this.reader.words(event);
     this.hasChunks ||= chunks !== null;
@@ -114,7 +114,7 @@ export class Messages {
   /** Drafts that the agent continues after the active one. */
   private next: Draft[] = [];
   private lastActiveId: string | null = null;
-  /** The draft that chunks go to: the one of the last `start`. */
+  /** The draft that the next chunks belong to: that of the last `start` chunk. */
   private current: Draft | null = null;
 
   constructor(context: Context, calls: OpenCalls) {
@@ -231,7 +231,7 @@ export class Messages {
     this.context.emit({ type: 'say', messageId: draft.id, chunk });
   }
 
-  /** Whether chunks go to this draft now, so that no `start` has to be sent first. */
+  /** Whether the next chunks belong to this draft without another `start`. */
   isCurrent(draft: Draft): boolean {
     return this.current === draft;
   }
@@ -241,18 +241,18 @@ export class Messages {
     this.context.emit({ type: 'inject', chunk });
   }
 
-  /** Closes the open blocks of a draft, because another part of it comes next. */
+  /** Closes the open blocks of a draft, because another kind of part comes next. */
   closeBlocksOf(draft: Draft): void {
     this.turnTo(draft);
     for (const chunk of draft.closeBlocks()) this.say(draft, chunk);
   }
 
-  /** Closes the open blocks of the draft that chunks go to. */
+  /** Closes the open blocks of the current draft. */
   closeBlocks(): void {
     if (this.current) this.closeBlocksOf(this.current);
   }
 
-  /** Makes a draft the one that chunks go to. The open blocks of the one before are closed first. */
+  /** Makes a draft the current one: closes the open blocks of the previous draft, and sends the `start` of this one. */
   turnTo(draft: Draft): void {
     if (this.current === draft) return;
     this.closeBlocks();
@@ -276,8 +276,8 @@ export class Messages {
   }
 
   /**
-   * Expects the agent to continue a draft, because the model gets the response to one of its calls. `isComplete`: no call of its step is open any
-   * more.
+   * Prepares for the agent to continue a draft, because the model gets the response to one of its calls. `isComplete`: every call of its step is
+   * answered.
    */
   expect(owner: Draft, isComplete: boolean): void {
     const { activeDraft } = this;
@@ -291,14 +291,14 @@ export class Messages {
     this.activate(owner, isComplete || this.lastActiveId !== owner.id);
   }
 
-  /** The agent stops writing a draft for now, because its calls wait for the user or the browser. */
+  /** Pauses a draft, because its calls wait for the user or the browser. */
   pause(draft: Draft): void {
     this.closeBlocksOf(draft);
     if (this.activeDraft === draft) this.working = false;
     if (!draft.isEmpty) this.save(draft);
   }
 
-  /** Ends a response of a draft. Its end is stored before a client sees it. */
+  /** Ends a response of a draft. The end is stored before clients see it. */
   finish(draft: Draft, how: { interrupted?: boolean } = {}): void {
     const isOpen = this.calls.hasIn(draft.id);
     const { message, failure } = draft;
@@ -317,7 +317,7 @@ export class Messages {
     for (const draft of drafts) if (draft.isStarted) this.finish(draft, { interrupted: true });
   }
 
-  /** Forgets a draft that is over. */
+  /** Removes a draft that has ended. */
   forget(draft: Draft): void {
     if (!this.drafts.delete(draft.id)) return;
     if (this.current === draft) this.current = null;
@@ -345,8 +345,8 @@ export class Messages {
 }
 
 /**
- * The metadata of a `finish`. A message that was continued after a failure or a cut loses those marks. A message that
- * ends because the process shuts down is marked as cut off, because the user did not stop it.
+ * The metadata of a `finish` chunk. A message that was continued after a failure or a cut loses the marks of these. A message that ends because the
+ * process shuts down is marked as cut off, because the user did not stop it.
  */
 function finishMetadata({ metadata }: Message, reason: FinishReason, isClosed: boolean): FinishMetadata {
   const interrupted = reason === 'other';
@@ -409,7 +409,7 @@ export class UserMessages {
   }
 }
 
-/** A hash of a user message: keeping the text of a long conversation would take its memory twice. */
+/** A hash of a user message. Keeping the texts themselves would double the memory of a long conversation. */
 export function fingerprint(parts: readonly { type: string; text?: string }[]): string {
   const text = parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join('\n');
   return createHash('sha256').update(text).digest('base64');

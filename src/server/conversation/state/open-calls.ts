@@ -17,7 +17,7 @@ import type { PendingAcknowledgement } from './context.ts';
 /** States in which a call has a deadline. */
 const TIMED: ReadonlySet<CallState> = new Set(['asked', 'client', 'parked']);
 
-/** What clients see of a call, and what the definition of its tool says about the approval request. */
+/** Whether clients see a call and its confirmation, and the settings of its tool for the approval request. */
 interface CallFacts {
   isAnnounced: boolean;
   isConfirming: boolean;
@@ -87,7 +87,7 @@ export class OpenCall {
     return this.decider.connection;
   }
 
-  /** Whether the call is a question whose output is the answer of the user: no approval, and no tool that runs. */
+  /** Whether the call is a question to the user. Its output is the user's answer: it needs no approval, and no tool runs. */
   get asksForAnswer(): boolean {
     return this.stored.question !== null && this.stored.approvalId === null;
   }
@@ -107,7 +107,7 @@ export class OpenCall {
     return waitsFor(this.current, this.stored) === 'client' || (this.asksForAnswer && this.isAsked);
   }
 
-  /** Whether the tool runs or has ended, so that the call has its effect. */
+  /** Whether the tool runs or has ended, so that the call may already have had its effect. */
   get hasStarted(): boolean {
     return this.current === 'running' || this.current === 'ending';
   }
@@ -117,7 +117,7 @@ export class OpenCall {
     return this.current === 'approved';
   }
 
-  /** Whether the call ends as soon as it is stored, because it was interrupted meanwhile. */
+  /** Whether the call must end as soon as it is stored, because it was interrupted meanwhile. */
   get isUnwanted(): boolean {
     return this.unwanted;
   }
@@ -155,7 +155,7 @@ export class OpenCall {
     this.acknowledgement = undefined;
   }
 
-  /** Takes an output from outside, which the after-tool callbacks get next; false when the call cannot take one. */
+  /** Records that an output from outside arrived, which the after-tool callbacks get next; false when the call expects none. */
   receive(acknowledges: PendingAcknowledgement | undefined): boolean {
     if (!this.apply(this.current === 'asked' ? 'answer' : 'take')) return false;
     this.acknowledgement = acknowledges;
@@ -178,7 +178,7 @@ export class OpenCall {
     return acknowledgement;
   }
 
-  /** Marks a call that is being stored, so that it ends when it is; false in any other state. */
+  /** Marks a call that is still being stored, so that it ends once it is stored; false in any other state. */
   discard(): boolean {
     if (this.current !== 'issuing') return false;
     this.unwanted = true;
@@ -197,7 +197,7 @@ export class OpenCall {
     this.ownsLock = true;
   }
 
-  /** Whether the lock must be released; true once. */
+  /** Whether the lock must be released. Returns true only once. */
   releaseLock(): boolean {
     const { ownsLock } = this;
     this.ownsLock = false;
@@ -211,8 +211,8 @@ export class OpenCall {
   }
 
   /**
-   * The tool asks for approval while it runs: the call waits like a call that needed approval before it ran. False when its state does not allow
-   * that.
+   * Handles a tool that asks for approval while it runs: the call then waits like one that needed approval before it ran. False when its state does
+   * not allow that.
    */
   askLate(approvalId: string, question: Question): boolean {
     if (!this.apply('ask')) return false;
@@ -225,7 +225,7 @@ export class OpenCall {
     this.stored = { ...this.stored, answer };
   }
 
-  /** Sets until when the call waits; null means without limit. */
+  /** Sets the time until which the call waits; null means no limit. */
   setDeadline(expiresAt: number | null): void {
     this.stored = { ...this.stored, expiresAt };
   }
@@ -252,12 +252,12 @@ export class OpenCall {
     this.stored = { ...this.stored, status: 'expired' };
   }
 
-  /** Keeps who approved the call; null when another process received the decision. */
+  /** Stores the user who approved the call; null when another process received the decision. */
   setApprover(by: Identity | null): void {
     this.decider = { ...this.decider, by };
   }
 
-  /** Keeps the connection that the decision came over. */
+  /** Stores the connection that the decision came over. */
   setDecidedOver(connection: string | null): void {
     this.decider = { ...this.decider, connection };
   }
@@ -308,7 +308,7 @@ export class OpenCalls {
     return call?.state === 'running' ? call : undefined;
   }
 
-  /** Whether the server works on a call, or is about to. */
+  /** Whether the server works on any of the calls, or is about to. */
   get areAtWork(): boolean {
     for (const call of this.open.values()) if (call.isAtWork) return true;
     return false;
@@ -341,7 +341,7 @@ export class OpenCalls {
     return new Set(this.all.filter(({ isAsked }) => isAsked).map(({ record }) => record.id));
   }
 
-  /** The calls that are shown and wait for the user or the browser. A confirmation is a call of its own. */
+  /** The calls that are shown and wait for the user or the browser. For a confirmation, the id is that of its own call. */
   get waitingAnswers(): WaitingAnswer[] {
     return this.all.flatMap(({ record, state, isConfirming }): WaitingAnswer[] => {
       const { id, approvalId, messageId } = record;

@@ -1,24 +1,24 @@
 import type { SessionOptions } from '../../engine.ts';
 import type { Wire } from './effects.ts';
 
-/** How a conversation behaves on one wire, with an agent that is driven live or turn by turn. */
+/** How a conversation behaves over one transport, with an agent that is driven live or turn by turn. */
 export interface Policy {
-  /** Whether the approval requests of a step are shown together, or each after the one before is decided. */
+  /** Whether the approval requests of a step are shown together, or each only after the previous one is decided. */
   approvalsTogether: boolean;
   /** How long an approval request waits, unless its tool defines another time; null means no limit. */
   approvalTimeoutMs: number | null;
   /**
-   * Whether each request gets a response of its own, which ends when everything open waits for the user or the browser. Such a request
-   * waits with its connection, so it is not stored in the queue, and it is rejected when the server closes.
+   * Whether each request gets an HTTP response of its own, which ends when everything open waits for the user or the browser. A queued request then
+   * keeps its connection open, so it is not stored in the queue, and it is rejected when the server closes.
    */
   hasResponse: boolean;
-  /** Whether a new user message ends the open calls, or leaves them open beside it. */
+  /** Whether a new user message ends the open calls, or leaves them open. */
   newMessage: 'supersedes' | 'goes-beside';
   /** Whether a message that comes while the agent works interrupts it; otherwise the message waits. */
   interruptsWhenBusy: boolean;
-  /** Whether a client sends a message again when it lost its connection: the copy is ignored. */
+  /** Whether a copy of a message is ignored, because a client sends a message again after it lost its connection. */
   ignoresRepeats: boolean;
-  /** Whether step chunks stand around an approval request. */
+  /** Whether an approval request is surrounded by step chunks. */
   steps: boolean;
   /** Whether a browser tool with an optimistic output is answered with that output at once. */
   optimistic: boolean;
@@ -26,7 +26,7 @@ export interface Policy {
   pauseEndsRun: boolean;
 }
 
-/** The policies of a server, by wire and driver. Nothing else in the conversation asks which wire is used. */
+/** The policies of a server, by transport and driver. No other code of the conversation checks which transport is used. */
 export class Policies {
   private readonly sse: Policy;
   private readonly bidi: Policy;

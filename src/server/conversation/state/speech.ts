@@ -6,7 +6,7 @@ import { type Failure, modelErrorText, reportFailure } from './errors.ts';
 import type { Messages, UserMessages } from './messages.ts';
 import type { OpenCalls } from './open-calls.ts';
 
-/** Input of a live run beside text: sound and pictures, and where the user's speech starts and ends. */
+/** Input of a live run besides text: sound, pictures, and the signals for the start and end of the user's speech. */
 type Media = { is: 'media'; blob: Blob } | { is: 'activity'; activity: 'start' | 'end' };
 
 /** How many pieces of sound or pictures may wait for a run to open: two seconds of sound. */
@@ -15,7 +15,7 @@ const MAX_HELD = 100;
 const REOPEN_MS = 10_000;
 /** How long the model may take to answer speech. It may decide to stay silent, and does not report that. */
 const ANSWER_MS = 8000;
-/** How many messages are remembered whose sound may still be playing in a client. */
+/** For how many messages the length of the sound is remembered, because a client may still be playing it. */
 const MAX_SPOKEN = 16;
 
 /** The user's microphone and camera, the transcript of the user's speech, and how much of the agent's speech was played. */
@@ -37,9 +37,9 @@ export class Speech {
    */
   private speech: 'none' | 'speaking' | 'unanswered' = 'none';
   private spokenAt = Number.NEGATIVE_INFINITY;
-  /** The length of each message's speech in milliseconds; the message that spoke last stands at the end. */
+  /** The length of the sound of each message in milliseconds. The message with the newest sound is the last entry. */
   private readonly spoken = new Map<string, number>();
-  /** How much was played of messages that are still being spoken. */
+  /** How much of each message was played, for messages that are still being spoken. */
   private readonly played = new Map<string, number>();
 
   constructor(
@@ -77,14 +77,14 @@ export class Speech {
     if (this.held.length > MAX_HELD) this.held.shift();
   }
 
-  /** The user stops the microphone. */
+  /** Handles that the user stopped the microphone. */
   stopMicrophone(): void {
     if (this.speech === 'speaking') this.waitForAnswer();
     const media: Media = { is: 'activity', activity: 'end' };
     if (!this.pass(media) && this.held.length > 0) this.held.push(media);
   }
 
-  /** The user starts the microphone. `isFree`: the model may get media now. `isBusy`: the agent works, so its run stays open. */
+  /** Handles that the user started the microphone. `isFree`: the model may get media now. `isBusy`: the agent works, so its run stays open. */
   startMicrophone(detection: Detection, from: string, isBusy: boolean, isFree: boolean): void {
     const { context, run } = this;
     // The user asks to speak, so a run is opened even if one failed a moment ago.
@@ -99,20 +99,20 @@ export class Speech {
     if (!context.policy.pauseEndsRun) this.speech = 'speaking';
   }
 
-  /** A live run is open: it gets the media that waited for it. */
+  /** Handles an opened live run: sends it the media that waited for it. */
   runOpened(): void {
     for (const media of this.held.splice(0)) this.pass(media);
   }
 
   /**
-   * A run ended without output; `why` is the failure, if there is one. Reports it to the connection that the run was opened for, because no message ends with
-   * it. Returns whether it did.
+   * Handles a run that ended without output; `why` is the failure, if there is one. Reports it to the connection that the run was opened for, because
+   * there is no message that could end with the failure. Returns whether it was reported.
    */
   reportSilentRun({ fedBy, openedAt }: EndedRun, why: ProtocolError | null): boolean {
     const { context } = this;
     if (fedBy === null || this.messages.isWorking) return false;
-    // A model that ends a silent run after `REOPEN_MS` is opened again at the next sound. A model that ends the run at once would do so again, so
-    // that is reported.
+    // If the model ended the silent run after `REOPEN_MS`, the next sound opens another run. A model that ended it at once would do so again, so
+    // report that.
     if (why === null && context.now >= openedAt + REOPEN_MS) return false;
     const error = why ?? new ProtocolError('model_error', modelErrorText('UNREACHABLE', ''));
     this.held = [];
@@ -140,12 +140,12 @@ export class Speech {
     else this.messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
-  /** Records that the model answers, or has nothing to say. */
+  /** Records that the model answers the user's speech, or will not answer it. */
   answered(): void {
     if (this.speech === 'unanswered') this.speech = 'none';
   }
 
-  /** Takes a piece of the user's transcript, or the whole when it is `finished`. Returns false when the whole is empty. */
+  /** Handles a piece of the user's transcript, or the whole when it is `finished`. Returns false when the whole is empty. */
   heard(text: string, finished: boolean): boolean {
     const { context, messages } = this;
     const { active } = messages;
@@ -155,7 +155,7 @@ export class Speech {
       this.publish(text, finished);
       return false;
     }
-    // Speech beside an open approval request is answered in a message of its own, as a typed message is.
+    // Speech during an open approval request is answered in a message of its own, as a typed message is.
     if (active && !messages.isWorking && this.open.hasIn(active.id)) messages.deactivate();
     this.transcript = finished ? text : this.transcript + text;
     // A transcript that arrives while the agent works belongs to the speech that the agent already answers.
@@ -203,8 +203,8 @@ export class Speech {
   }
 
   /**
-   * Cuts messages for which a client reported how much was played while they were still being spoken. The cut waits for the end of the speech,
-   * because text that is written later would follow the cut.
+   * Cuts messages for which a client reported how much was played while they were still being spoken. The cut waits until the message is complete,
+   * because text that is written later would be added after the cut.
    */
   settle(): void {
     for (const [messageId, playedMs] of this.played) {

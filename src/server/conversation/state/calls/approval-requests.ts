@@ -19,7 +19,7 @@ export class ApprovalRequests {
   private readonly messages: Messages;
   private readonly run: AgentRun;
   private readonly chunks: CallChunks;
-  /** Browser calls without approval that are not announced yet. */
+  /** Browser calls that need no approval and are not announced yet. */
   private held: OpenCall[] = [];
   /** Whether a request waits until the browser calls of its step are stored. */
   private isWaiting = false;
@@ -34,12 +34,12 @@ export class ApprovalRequests {
     this.chunks = chunks;
   }
 
-  /** Announces a browser call without approval together with the first approval request of its step. */
+  /** Holds a browser call that needs no approval, to announce it together with the first approval request of its step. */
   hold(call: OpenCall): void {
     this.held.push(call);
   }
 
-  /** A call ended: the next request is shown after the current input. */
+  /** Records that a call ended, so that the next request is shown after the current input. */
   setDue(): void {
     this.isDue = true;
   }
@@ -51,7 +51,7 @@ export class ApprovalRequests {
     this.showNext();
   }
 
-  /** Shows requests and calls that waited for other calls of their step, once these are stored, answered or gone. */
+  /** Shows requests and calls that waited for other calls of their step, once these are stored, answered or ended. */
   showHeld(): void {
     if (this.isWaiting || this.held.length > 0) this.showNext();
   }
@@ -61,7 +61,7 @@ export class ApprovalRequests {
     const { context, open, messages, chunks } = this;
     const { approvalsTogether, hasResponse } = context.policy;
     const queued = open.inState('queued');
-    // Only over a socket: an HTTP response ends with the run, and by then every call of the step is known.
+    // This is needed only over a socket: an HTTP response ends with the run, and by then every call of the step is known.
     this.isWaiting = !hasResponse && queued.length > 0 && this.isExpecting(isBrowserCall);
     if (this.isWaiting) return;
     for (const call of queued) {
@@ -94,7 +94,7 @@ export class ApprovalRequests {
     if (open.isShowing || !this.isExpecting(({ asks }) => asks)) this.announceHeld();
   }
 
-  /** A request could not be stored, so no client saw it. Returns its call, which must end. */
+  /** Handles a request that could not be stored, so that no client saw it. Returns its call, which must end. */
   notShown({ callId, isAnnounced, beside }: ApprovalRequestPurpose): OpenCall | undefined {
     const { open } = this;
     // The chunks that were to follow the failed write were not sent, so the browser calls announced with the request must be announced again.
@@ -118,14 +118,14 @@ export class ApprovalRequests {
     return timeoutMs === null ? null : now + timeoutMs;
   }
 
-  /** How many approval requests of this message are still to be sent, one after the other. */
+  /** How many more approval requests of this message will be sent after this one. */
   private countQueued({ id }: Draft): number {
     const isQueued = ({ record }: OpenCall) => record.approvalId !== null && record.messageId === id;
     const known = this.open.inState('queued', 'issuing').filter(isQueued).length;
     return known + this.run.madeFacts.filter(({ asks }) => asks).length;
   }
 
-  /** Whether the agent made a call that `isSuch` accepts, and that is not stored yet and unknown to clients. */
+  /** Whether the agent made a call that `isSuch` accepts, that is not stored yet, and that clients do not know of. */
   private isExpecting(isSuch: (facts: ToolFacts) => boolean): boolean {
     const isToCome = ({ isAnnounced, record: { runsOn, approvalId } }: OpenCall) =>
       !isAnnounced && isSuch({ runsOn, asks: approvalId !== null });

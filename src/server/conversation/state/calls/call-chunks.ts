@@ -9,13 +9,13 @@ import type { OpenCall } from '../open-calls.ts';
 type NamedCall = Pick<CallRecord, 'id' | 'toolName' | 'args'>;
 
 /**
- * Sends what clients see of a call: that it was made, its approval request, and its outcome. Approval requests are either AI SDK chunks or, in the
+ * Sends the chunks about a call: its announcement, its approval request, and its outcome. Approval requests are either AI SDK chunks or, in the
  * confirmation dialect, separate tool calls.
  */
 export class CallChunks {
   private readonly context: Context;
   private readonly messages: Messages;
-  /** Calls that ADK announced before they were recorded, and that have no outcome. */
+  /** The ids of calls that were announced before they were stored, and that have no outcome. */
   private readonly announced = new Set<string>();
 
   constructor(context: Context, messages: Messages) {
@@ -49,12 +49,12 @@ export class CallChunks {
     return this.announced.has(callId);
   }
 
-  /** Whether a call was announced early and has neither an outcome nor a record; true once. */
+  /** Like `isAnnounced`, but removes the mark, so that it returns true only once for a call. */
   takeAnnounced(callId: string): boolean {
     return this.announced.delete(callId);
   }
 
-  /** Marks a call as announced early again, because its record could not be stored: ADK reports its outcome, or the end of the run ends it. */
+  /** Marks a call as announced early again, because its record could not be stored. Then ADK reports its outcome, or the end of the run ends it. */
   giveBack(callId: string): void {
     this.announced.add(callId);
   }
@@ -88,7 +88,7 @@ export class CallChunks {
     this.messages.say(draft, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
   }
 
-  /** Sends the approval request of a call, or its question. `queued`: how many others of its message are sent after it. */
+  /** Sends the approval request or the question of a call. `queued`: how many more requests of its message are sent after it. */
   ask(call: OpenCall, draft: Draft, queued: number): void {
     const { context, messages } = this;
     if (call.asksForAnswer) {
@@ -139,7 +139,7 @@ export class CallChunks {
     this.announce(call, draft);
   }
 
-  /** The chunks that report an outcome for what the message shows: for the call, and in the confirmation dialect for the open confirmation. */
+  /** The chunks that report an outcome: for the call, if the message shows it, and in the confirmation dialect for the open confirmation. */
   forOutcome(call: OpenCall, outcome: CallOutcome): Chunk[] {
     const { denials } = this.context.options;
     const { approvalId, id } = call.record;

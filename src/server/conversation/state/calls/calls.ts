@@ -24,7 +24,7 @@ import { Outcomes } from './outcomes.ts';
 type Expiry = Extract<Purpose, { for: 'expiry' }>;
 type Execution = Extract<Purpose, { for: 'execution' }>;
 
-/** What clients saw of a call before it started, and the mark from which on effects must follow the write of its start. */
+/** What clients saw of a call before it started, and a mark: effects emitted after the mark are performed after the write of its start. */
 type BeforeStart = Pick<Execution, 'isAnnounced' | 'isConfirming'> & { mark: number };
 
 /**
@@ -40,7 +40,7 @@ export class Calls {
   private readonly open: OpenCalls;
   private readonly messages: Messages;
   private readonly run: AgentRun;
-  /** When calls whose start could not be stored are tried again; null when there are none. */
+  /** When to retry calls whose start could not be stored; null when there are none. */
   private retriesAt: number | null = null;
   /** The newest preliminary output of each call, until it is sent or the call ends. */
   private readonly progress = new Map<string, unknown>();
@@ -118,7 +118,7 @@ export class Calls {
     this.context.emit({ type: 'release-call', ticket, error: errorText });
   }
 
-  /** Ends a call that was announced in a response which is over. */
+  /** Ends a call that was announced in a response that has ended. */
   private settleLate(call: OpenCall, outcome: CallOutcome): void {
     this.outcomes.publishSettled(this.outcomes.endQuietly(call, outcome));
     this.endLeftover(call);
@@ -212,7 +212,7 @@ export class Calls {
     return { mark: context.mark(), isAnnounced, isConfirming };
   }
 
-  /** Stores that an approval is used, or that a tool starts. The effects since `beforeStart` follow the write. */
+  /** Stores that an approval was used, or that a tool starts. The effects emitted since `beforeStart` are performed after the write. */
   private consume(call: OpenCall, { mark, ...seen }: BeforeStart): void {
     const { context } = this;
     const { id: callId } = call.record;
@@ -224,7 +224,7 @@ export class Calls {
     if (call.queueForLock()) this.context.emit({ type: 'acquire-lock', call: call.record });
   }
 
-  /** Continues with a call that got the tool lock: it runs if the user who approved it is still signed in. */
+  /** Continues with a call that got the tool lock: runs it if the user who approved it is still signed in. */
   lockAcquired(callId: string): void {
     const by = this.open.get(callId)?.approvedBy;
     if (by) this.context.emit({ type: 'check-sign-in', by, question: { why: 'execution', callId } });
@@ -261,7 +261,7 @@ export class Calls {
     this.consume(call, before);
   }
 
-  /** Handles the start of a call that was not stored: the write failed (`isFailure`), or another process has taken the call. */
+  /** Handles a start of a call that was not stored: the write failed (`isFailure`), or another process has already started the call. */
   notStarted({ callId, isAnnounced, isConfirming }: Execution, isFailure: boolean): void {
     const { context, open, messages } = this;
     context.emit({ type: 'release-lock', callId });
@@ -271,7 +271,7 @@ export class Calls {
       open.settle(call);
       return;
     }
-    // The start is tried again after a moment. Clients get the chunks that were to follow the failed write then.
+    // The start is retried after a moment. Clients then get the chunks that depend on it.
     call.putBack();
     call.setAnnounced(isAnnounced);
     call.setConfirming(isConfirming);
@@ -282,19 +282,19 @@ export class Calls {
     else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
-  /** When the state must wake up for calls that are tried again; null when there are none. */
+  /** When the state must wake up to retry calls; null when there are none. */
   get retryAt(): number | null {
     return this.retriesAt;
   }
 
-  /** Tries calls again whose start could not be stored. */
+  /** Retries calls whose start could not be stored. */
   retry(): void {
     if (this.retriesAt === null || this.retriesAt > this.context.now) return;
     this.retriesAt = null;
     this.takeUp();
   }
 
-  /** Takes a preliminary output of a call. `showProgress` sends it. */
+  /** Keeps a preliminary output of a call, which `showProgress` sends. */
   takeProgress(callId: string, output: unknown): void {
     this.progress.set(callId, output);
   }
@@ -323,7 +323,7 @@ export class Calls {
     return chunks.isAnnounced(callId) ? messages.active : null;
   }
 
-  /** Takes the outcome of a tool on the server: the tool has ended, or it was started and its output comes from outside. */
+  /** Handles the outcome of a tool on the server: the tool has ended, or it was started and its output comes from outside. */
   toolEnded(callId: string, outcome: Outcome): void {
     const { context, messages, run, outcomes } = this;
     const call = this.open.running(callId);
@@ -362,7 +362,10 @@ export class Calls {
     outcomes.releaseLock(call);
   }
 
-  /** The model cancelled calls, and gets no response to them. A tool that already runs is not stopped: its call ends with the outcome of the tool. */
+  /**
+   * Ends calls that the model cancelled; the model gets no response to them. A tool that already runs is not stopped: its call ends with the outcome
+   * of the tool.
+   */
   cancel(callIds: readonly string[], outcome: CallOutcome): void {
     for (const id of callIds) {
       const call = this.open.get(id);
@@ -373,7 +376,7 @@ export class Calls {
     this.requests.showNext();
   }
 
-  /** Ends every call that timed out and is shown. */
+  /** Ends every call that clients see and that timed out. */
   expire(): void {
     for (const { call, outcome } of this.open.overdue(this.context.now)) {
       if (call.isAsked) this.startExpiring(call, false);
@@ -382,8 +385,8 @@ export class Calls {
   }
 
   /**
-   * Ends every call that timed out, before a posted request starts. Returns the chunks that the request reports, or null while the store is
-   * asked whether an approval request was decided before.
+   * Ends every call that timed out, before an HTTP request starts. Returns the ended calls, which the response to that request reports; null while
+   * the store is asked whether an approval request was decided before.
    */
   expireQuietly(): LateCall[] | null {
     for (const { call, outcome } of this.open.overdue(this.context.now)) {
@@ -393,7 +396,7 @@ export class Calls {
     return this.open.areExpiring ? null : this.late.splice(0);
   }
 
-  /** An approval request timed out: the store knows whether it was decided before, here or in another process. */
+  /** Handles an approval request that timed out: asks the store whether this or another process decided it before. */
   private startExpiring(call: OpenCall, isQuiet: boolean): void {
     const { id: callId } = call.record;
     call.startExpiring();
@@ -417,7 +420,7 @@ export class Calls {
     call?.stopExpiring();
   }
 
-  /** The timeout of an approval request could not be stored: the call ends all the same. */
+  /** Ends the call of an approval request whose timeout could not be stored. */
   notExpired({ callId, isQuiet }: Expiry): void {
     const call = this.open.get(callId);
     if (call?.isUndecided) this.endExpired(call, isQuiet);

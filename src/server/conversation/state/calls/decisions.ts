@@ -17,14 +17,14 @@ import type { OpenCall, OpenCalls } from '../open-calls.ts';
 
 type Decision = { approved: boolean; reason?: string | undefined };
 
-/** What an answer allows next for its call. */
+/** The next step of a call after an answer. */
 export type Step =
   | { call: OpenCall; next: 'run' }
   | { call: OpenCall; next: 'hand-over' }
   /** `acknowledges`: the request that is stored with the outcome. */
   | { call: OpenCall; next: 'end'; outcome: CallOutcome; acknowledges?: PendingAcknowledgement };
 
-/** What the answers of a request allow, in the order of the calls, and why some were rejected. */
+/** The steps that the answers of a request allow, in the order of the calls, and why some answers were rejected. */
 export interface AppliedAnswers {
   steps: Step[];
   rejected: string[];
@@ -42,7 +42,7 @@ export class Decisions {
     this.messages = messages;
   }
 
-  /** Applies what each decision led to in the store, then the outputs of the browser. */
+  /** Applies the verdict of the store on each decision, and then the outputs of the browser. */
   apply({ answers, by, request }: GivenAnswers, verdicts: Verdict[]): AppliedAnswers {
     const { open, messages } = this;
     const steps = new Map<string, Step>();
@@ -75,7 +75,7 @@ export class Decisions {
     return { steps: [...steps.values()].sort((a, b) => placeOf(a) - placeOf(b)), rejected };
   }
 
-  /** Sends watchers the decision, and who made it. */
+  /** Sends the decision to watchers, with the connection or user that made it. */
   private publish(
     { approved, reason }: Decision,
     { id: toolCallId, messageId }: CallRecord,
@@ -88,7 +88,7 @@ export class Decisions {
     });
   }
 
-  /** The store rejected a decision because it holds an earlier one that this process did not know. Applies the earlier decision instead. */
+  /** If the store rejected a decision because it has an earlier one that this process did not know, applies the earlier decision instead. */
   private learn(verdict: Verdict, { user: by }: Identity): Step | null {
     const decided = verdict.kind === 'refused' ? verdict.decided : undefined;
     const call = decided && this.open.get(decided.id);
@@ -114,7 +114,7 @@ export class Decisions {
     return step;
   }
 
-  /** What one decision allows, if it counts. */
+  /** The step that a decision allows; null if the decision does not count. */
   private applyDecision({ approved, reason }: Decision, verdict: Verdict, by: Identity | null): Step | null {
     const { context, open } = this;
     const call =
@@ -137,14 +137,14 @@ export class Decisions {
     return { call, next: runsOn === 'server' ? 'run' : 'hand-over' };
   }
 
-  /** In the confirmation dialect the output of the confirmation is the decision. */
+  /** In the confirmation dialect, converts the output of a confirmation to the decision that it means. Returns any other answer unchanged. */
   asDecision(answer: Answer): Answer {
     if (answer.kind !== 'output' || this.context.options.confirmations !== 'tool') return answer;
     const call = this.open.records.find(({ approvalId }) => approvalId === answer.toolCallId);
     return call ? (decisionFrom(call, answer.output) ?? answer) : answer;
   }
 
-  /** The outcome that an output of the browser gives its call, why it is rejected, or null when it is ignored. */
+  /** The outcome of a call for an output of the browser, or why the output is rejected; null when it is ignored. */
   private outcomeOf(
     answer: Exclude<Answer, { kind: 'decision' }>,
   ): { call: OpenCall; outcome: CallOutcome } | { rejected: string } | null {

@@ -100,13 +100,16 @@ export class Outcomes {
     if (isCancelled) this.finishCancelled(owner);
   }
 
-  /** The agent gets the outcome at the place of the call, or as a notice when it has written something else since. */
+  /**
+   * Notes that the agent gets the outcome of a call: as the response directly after the call, or as a text when the agent has written something else
+   * since.
+   */
   private addNotice({ messageId, toolName, args }: CallRecord, outcome: CallOutcome): void {
     const isLate = this.messages.lastActive !== messageId;
     this.run.addNotice(messageId, isLate ? noticeOf(toolName, args, responseOf(outcome)) : null);
   }
 
-  /** The message of a settled call continues, or ends when no agent will continue it. */
+  /** Continues the message of a settled call, or ends it when no agent will continue it. */
   private continue(owner: Draft, record: CallRecord, isHeard: boolean): void {
     const { context, open, messages } = this;
     if (context.isAbandoned) {
@@ -129,7 +132,7 @@ export class Outcomes {
     if (owner.isStarted && !isWritten && !open.hasIn(owner.id)) messages.finish(owner);
   }
 
-  /** Ends the calls whose outcome waited for a run, now that there is one, or that there will be none. */
+  /** Ends the calls whose outcome waited for a run: the run is open now (`isOnline`), or there will be none. */
   endPending(isOnline: boolean): void {
     const { open, messages } = this;
     for (const call of open.inState('ending')) {
@@ -141,7 +144,7 @@ export class Outcomes {
     }
   }
 
-  /** Ends a call beside the message that is being written. Returns the chunks that report it. */
+  /** Ends a call whose message is not being written. Returns the chunks that report the outcome. */
   endQuietly(call: OpenCall, outcome: CallOutcome, acknowledges = call.acknowledges): LateCall {
     const { context, open, chunks } = this;
     const { record } = call;
@@ -208,7 +211,7 @@ function decidingWrites(call: CallRecord, outcome: CallOutcome): Write[] {
   return outcome.kind === 'output' && call.approvalId === null ? [{ do: 'answer', call, reason: null }] : [];
 }
 
-/** What a live model gets for the outcome of a call. */
+/** The content that tells a live model the outcome of a call. */
 function responseContent({ id, toolName: name }: CallRecord, outcome: CallOutcome): Content {
   return { role: 'user', parts: [{ functionResponse: { id, name, response: responseOf(outcome) } }] };
 }

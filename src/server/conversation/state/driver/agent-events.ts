@@ -23,7 +23,7 @@ export class AgentEvents {
   private readonly run: AgentRun;
   private readonly speech: Speech;
   private readonly calls: Calls;
-  /** Reads events that belong to no message. */
+  /** Reads the events that belong to no message. */
   private unassigned = new MessageChunks();
 
   constructor(
@@ -43,8 +43,8 @@ export class AgentEvents {
   }
 
   /**
-   * The fast path: returns the effects of an event that is nothing but text deltas of the message that is being written. Null for any other
-   * event. Most events are such deltas.
+   * The fast path, for most events: returns the effects of an event that has only text deltas of the message that is being written. Null for any
+   * other event.
    */
   deltas(n: number, event: Event): Effect[] | null {
     const { run, messages } = this;
@@ -58,7 +58,7 @@ export class AgentEvents {
     return [{ type: 'say-deltas', messageId: active.id, chunks }];
   }
 
-  /** Takes an event of the open run; events of older runs are ignored. */
+  /** Handles an event of the open run. Events of older runs are ignored. */
   take(n: number, event: Event, view: RunView): void {
     const { run } = this;
     if (!run.isOpenAs(n)) return;
@@ -174,14 +174,14 @@ export class AgentEvents {
     this.context.emit({ type: 'sound', messageId, data, sampleRate });
   }
 
-  /** Makes a message end with a failure of the agent, and reports the failure. */
+  /** Reports a failure of the agent, and makes the message end with it. */
   failed(draft: Draft, failure: Failure): void {
     const { log, code, text } = reportFailure(failure);
     for (const effect of [log, ...code]) this.context.emit(effect);
     draft.fail(text);
   }
 
-  /** Whether ADK's own loop ran the tool of a response, so that clients know the call. */
+  /** Whether ADK's own loop ran the tool of a response, so that clients already know the call. */
   private ranInside({ id }: ToolResponse): boolean {
     const { context, calls, run } = this;
     const { chunks } = calls;
@@ -197,8 +197,8 @@ export class AgentEvents {
   }
 
   /**
-   * Reports a call that ADK answered inside the run and that no client knows of: a tool of ADK's own, an unknown tool, or a tool that cannot be
-   * deferred.
+   * Reports a call that ADK answered inside the run and that clients do not know: of one of ADK's own tools, of an unknown tool, or of a tool that
+   * cannot be deferred.
    */
   private answeredInside(draft: Draft, { id, name: toolName, response }: ToolResponse, view: RunView): void {
     const args = this.run.takeCall(id)?.args ?? {};
@@ -206,7 +206,7 @@ export class AgentEvents {
     this.messages.say(draft, view.outputChunk(id, response));
   }
 
-  /** Handles that the model stopped by itself, because the user spoke: its message ends, or pauses while one of its calls is open. */
+  /** Handles a model that stopped by itself because the user spoke: its message ends, or pauses while one of its calls is open. */
   private stopped(draft: Draft): void {
     const { messages } = this;
     const { isWorking } = messages;

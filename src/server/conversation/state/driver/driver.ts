@@ -23,8 +23,8 @@ interface HttpResponse {
 }
 
 /**
- * Drives the agent. A live agent has one run, which gets input while it is open. An agent that is driven turn by turn, over either
- * wire, gets a run for each answer: the run ends at a call that waits, and when the call is answered another run continues the message.
+ * Drives the agent. A live agent has one run, which gets input while it is open. An agent that is driven turn by turn, over SSE or BIDI, gets a run
+ * for each answer: the run ends at a call that waits, and when the call is answered another run continues the message.
  */
 export class Driver {
   readonly events: AgentEvents;
@@ -34,7 +34,7 @@ export class Driver {
   private readonly run: AgentRun;
   private readonly speech: Speech;
   private readonly calls: Calls;
-  /** The HTTP response that is being given; at most one. */
+  /** The HTTP response that is being streamed; at most one. */
   private response: HttpResponse | null = null;
   /** Over a socket: the draft whose run is over, while missing responses are being added to its history. */
   private concluding: Draft | null = null;
@@ -58,7 +58,7 @@ export class Driver {
     this.events = new AgentEvents(context, open, messages, run, speech, calls);
   }
 
-  /** The draft of the HTTP response that is being given. */
+  /** The draft of the HTTP response that is being streamed. */
   get responding(): Draft | null {
     return this.response?.draft ?? null;
   }
@@ -102,7 +102,7 @@ export class Driver {
     return true;
   }
 
-  /** Over a socket: opens a run for the draft whose calls are answered, unless the agent works on another one. */
+  /** Over a socket: opens a run for the draft whose calls are answered, unless the agent works on another draft. */
   private continueTurn(): boolean {
     const { context, messages, run } = this;
     if (!context.policy.pauseEndsRun || context.isAbandoned || this.concluding || !run.isNone) return false;
@@ -115,7 +115,7 @@ export class Driver {
     return true;
   }
 
-  /** Ends the HTTP response that is being given, once; false when there is none. */
+  /** Ends the HTTP response that is being streamed, once; false when there is none. */
   stopResponse(): boolean {
     const { response } = this;
     if (!response || response.isStopped) return response !== null;
@@ -134,7 +134,7 @@ export class Driver {
       this.calls.outcomes.end(call, { kind: 'error', errorText: INTERRUPTED });
   }
 
-  /** The HTTP response is over: the conversation is free for requests that waited for its end. */
+  /** Handles the end of the HTTP response: requests that waited for it can start. */
   endResponse(): void {
     const { context } = this;
     this.response = null;
@@ -143,7 +143,7 @@ export class Driver {
     if (context.hasListener) this.calls.takeUp();
   }
 
-  /** Over a socket: the user interrupts a turn. Its calls end, and nothing more of its run is used. */
+  /** Over a socket: interrupts a turn for the user. Its calls end, and the rest of its run is ignored. */
   stopTurn(): void {
     const { context, messages, run, open, calls } = this;
     const { active } = messages;
@@ -166,8 +166,8 @@ export class Driver {
   }
 
   /**
-   * The run of a turn is over: calls that it left in the history without a response get one, before anything else starts. Returns
-   * whether the turn was interrupted, so that nothing of it is concluded.
+   * Handles the end of a turn's run: before anything else starts, calls that the run left in the history without a response get one. Returns whether
+   * the turn was interrupted, so that its message needs no conclusion.
    */
   turnEnded(error: Failure | null, wasClosed: boolean): boolean {
     const { context, messages, open, response } = this;
@@ -195,7 +195,7 @@ export class Driver {
   private concludeResponse(response: HttpResponse): void {
     const { stage, draft, isStopped } = response;
     if (stage.is === 'ending') return;
-    // The remaining steps are not performed, but the requests that they would acknowledge are acknowledged.
+    // The remaining steps are not performed, but requests that would be acknowledged with them are acknowledged here.
     for (const step of stage.is === 'answering' ? stage.steps : [])
       if ('acknowledges' in step && step.acknowledges) this.context.settleRequestAlone(step.acknowledges);
     response.stage = { is: 'ending' };
@@ -214,7 +214,7 @@ export class Driver {
     this.context.store([...storeText({ messageId, text }), dangling], { for: 'conclusion', messageId });
   }
 
-  /** Finishes or pauses a message whose history is complete now. `missed`: chunks that the message does not show yet. */
+  /** Finishes or pauses a message whose history is complete. `missed`: chunks that the message does not show yet. */
   concluded(messageId: string, missed: readonly Chunk[] = []): void {
     const draft = this.takeConcluded(messageId);
     if (!draft) return;
@@ -222,7 +222,7 @@ export class Driver {
     this.complete(draft, missed);
   }
 
-  /** The history could not be completed: the message fails, and each call that clients still see as open gets an error. */
+  /** Handles a history that could not be completed: the message fails, and each call that clients still see as open gets an error. */
   notConcluded(messageId: string): void {
     const draft = this.takeConcluded(messageId);
     if (!draft) return;
@@ -255,7 +255,7 @@ export class Driver {
     else if (draft.failure !== null || !run.owesNotice(draft.id)) messages.finish(draft);
   }
 
-  /** A live run is over: messages that it was writing end with it. Returns the text of the failure. */
+  /** Handles the end of a live run: ends the messages that it was writing. Returns the text of the failure. */
   liveRunEnded(ended: EndedRun, error: Failure | null): string {
     const { context, speech } = this;
     const {
@@ -271,7 +271,7 @@ export class Driver {
     return text;
   }
 
-  /** The process ends: closes the run without waiting for it. */
+  /** Closes the run without waiting for it, because the process ends. */
   abandonRun(): void {
     const { run } = this;
     if (run.isNone) return;
@@ -306,7 +306,7 @@ export class Driver {
     messages.reset();
   }
 
-  /** Takes a call that ADK deferred. ADK waits until the ticket of the call is released. */
+  /** Handles a call that ADK deferred. ADK waits until the ticket of the call is released. */
   deferred(n: number, call: DeferredCall, ticket: Ticket): void {
     const { context, messages, run, calls } = this;
     const draft = run.takeCall(call.id)?.draft ?? messages.active;

@@ -15,13 +15,15 @@ import type { Starting } from './starting.ts';
 
 type DecisionPurpose = Extract<Purpose, { for: 'decision' }>;
 
-/** The largest number of answers that are read from one request; a client never has more open calls. */
+/** How many answers of one request are read; a client never has more open calls. */
 const MAX_ANSWERS = 100;
 
-/** Requests with answers that may wait, as while the store is slow. A page that answers every call of a large step at once makes fewer. */
+/**
+ * How many requests with answers may wait, for instance while the store is slow. A page that answers every call of a large step at once sends fewer.
+ */
 const MAX_HELD = 100;
 
-/** The user's answers to open calls: read one request after the other, decided in the store, and then performed. */
+/** Handles the user's answers to open calls: reads one request after the other, lets the store decide, and then performs the steps. */
 export class Answers {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -49,15 +51,15 @@ export class Answers {
     this.starting = starting;
   }
 
-  /** Whether answers are being read: later ones do not overtake them, and no posted request starts. */
+  /** Whether answers are being read. Meanwhile later answers wait, and no HTTP request starts. */
   get isReading(): boolean {
     return this.areRead;
   }
 
-  /** Takes answers that came over the socket. They are read now, or when what they wait for is over. */
+  /** Handles answers that came over the socket: reads them now, or holds them until they can be read. */
   take(answers: Answer[], by: Identity, request: RequestRef): void {
     const { context } = this;
-    // This process ends: the client sends the answers again to the next one.
+    // This process is ending. The client sends the answers again to the next process.
     if (context.isClosed) return context.takeRequest(request);
     if (!this.isBlocked) this.calls.expire();
     if (!this.isBlocked)
@@ -66,7 +68,7 @@ export class Answers {
     this.held.push({ answers, by, request });
   }
 
-  /** Reads answers that were held, as far as they can be read now. Returns whether there were some. */
+  /** Reads answers that were held, if they can be read now. Returns whether it read any. */
   takeHeld(): boolean {
     if (this.held.length === 0 || (this.isBlocked && !this.context.isClosed)) return false;
     for (const { answers, by, request } of this.held.splice(0)) this.take(answers, by, request);
@@ -81,7 +83,7 @@ export class Answers {
     return this.areRead || context.isResponding || isPosting || open.areExpiring;
   }
 
-  /** Reads answers that came as an HTTP request. */
+  /** Reads answers that were sent with POST. */
   readPosted({ wire, request, by, answers, messageId }: AnswersRequest, late: LateCall[]): void {
     this.read({ wire, request, by, answers, messageId, late });
   }
@@ -97,7 +99,7 @@ export class Answers {
     context.emit({ type: 'check-sign-in', by: given.by, question: { why: 'decision', given: read } });
   }
 
-  /** Continues once the sign-in of the user who decides was checked. */
+  /** Continues after the sign-in of the user who decides was checked. */
   signInChecked(given: GivenAnswers, status: SignInStatus): void {
     if (status !== 'unknown') return this.decide(given, status === 'signed-in');
     const error = new ProtocolError(
@@ -128,7 +130,7 @@ export class Answers {
     );
   }
 
-  /** The record of a request with answers. A posted one is answered by the message of its first call. */
+  /** The stored form of a request with answers. A request that was sent with POST is answered by the message of its first call. */
   private acceptedIn({ wire, request, answers }: GivenAnswers): AcceptedRequest | undefined {
     const { open, messages } = this;
     const isPosted = this.context.policyFor(wire).hasResponse;
@@ -138,8 +140,8 @@ export class Answers {
   }
 
   /**
-   * An answer of a request counts, so the request is taken: at once, with the decisions that stored it, or with the last outcome. Returns
-   * the steps, one of which may acknowledge the request.
+   * Accepts a request of which at least one answer counts: at once, together with the stored decisions, or with the last outcome. Returns the steps,
+   * one of which may acknowledge the request.
    */
   private accept(
     { given: { request }, accepted }: DecisionPurpose,
@@ -160,7 +162,7 @@ export class Answers {
     return steps;
   }
 
-  /** No answer of the request counts: rejects the request. */
+  /** Rejects a request of which no answer counts. */
   reject({ request, wire, late }: GivenAnswers, error: ProtocolError): void {
     this.publishLate(late);
     this.context.reject(request, error);
@@ -168,12 +170,12 @@ export class Answers {
     if (this.context.policyFor(wire).hasResponse) this.starting.finishReading();
   }
 
-  /** Reports calls that timed out, when no response does. */
+  /** Reports calls that timed out and that no response reports. */
   private publishLate(late: readonly LateCall[]): void {
     for (const one of late) this.calls.outcomes.publishSettled(one);
   }
 
-  /** Performs what the decisions allow, because they are stored now. */
+  /** Continues after the decisions are stored: performs the steps that they allow. */
   decided(purpose: DecisionPurpose, results: WriteResults): void {
     this.areRead = false;
     if (this.context.policyFor(purpose.given.wire).hasResponse) this.respond(purpose, results);
@@ -197,7 +199,7 @@ export class Answers {
     for (const step of allowed) calls.perform(step);
   }
 
-  /** Posted answers get a response, which performs their steps. */
+  /** Starts the HTTP response to answers that were sent with POST; the response performs their steps. */
   private respond(
     purpose: DecisionPurpose,
     { verdicts = [], unfinished = null, isAccepted }: WriteResults,
@@ -238,7 +240,7 @@ export class Answers {
     if (isInterrupted) driver.stopResponse();
   }
 
-  /** Reports the rejected answers to the client that gave them. */
+  /** Reports the rejected answers to the client that sent them. */
   private warn(request: RequestRef, rejected: readonly string[]): void {
     for (const why of rejected) {
       const error = new ProtocolError('answer_refused', `An answer was refused: ${why}.`);
@@ -257,7 +259,7 @@ function outcomesFirst(steps: Step[]): Step[] {
   return [...steps.filter(isOutcome), ...steps.filter((step) => !isOutcome(step))];
 }
 
-/** Why no answer of a request counts. */
+/** The error for a request of which no answer counts. */
 function nothingCounts(rejected: readonly string[]): ProtocolError {
   if (rejected.length === 0)
     return new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');

@@ -40,7 +40,7 @@ export class MessageQueue {
     this.requests.push(request);
   }
 
-  /** Replaces the last request by the same message, stored. */
+  /** Replaces the last request by the same message after it was stored. */
   replaceLast(request: MessageRequest): void {
     this.requests[this.requests.length - 1] = request;
   }
@@ -56,7 +56,7 @@ export class MessageQueue {
     return this.requests.splice(0);
   }
 
-  /** Removes and returns stored copies of a message that is posted again: it must not be answered twice. */
+  /** Removes and returns stored copies of a message that is sent again with POST, so that it is not answered twice. */
   takeCopies({ id, parts }: MessageRequest): TurnRequest[] {
     const words = fingerprint(parts);
     const isCopy = (one: TurnRequest) =>
@@ -66,7 +66,7 @@ export class MessageQueue {
     return copies;
   }
 
-  /** A message starts. A stored one is remembered until it has started. */
+  /** Records that a message is starting. A stored message is kept until it has started. */
   starts(message: MessageRequest): void {
     if (message.isStored) this.starting.set(message.request.id, message);
   }
@@ -94,12 +94,12 @@ export class MessageQueue {
     this.requests.unshift(message);
   }
 
-  /** When the queue continues after a failed write; null when it does not wait. */
+  /** When the queue continues after a failed write; null when it is not delayed. */
   get retryAt(): number | null {
     return this.retriesAt;
   }
 
-  /** Starts nothing until this time; null starts again. */
+  /** Delays the queue until this time; null ends the delay. */
   setRetryAt(at: number | null): void {
     this.retriesAt = at;
   }

@@ -2,8 +2,8 @@ import type { RequestRef } from '../effects.ts';
 import type { AnswersRequest, MessageRequest, TurnRequest } from '../inputs.ts';
 
 /**
- * A request that is starting. `finding`: the message that it continues is being read. `waiting`: the run of another turn must end first, or the
- * store is asked whether approval requests were decided in time. `reading`: posted answers are being read. `storing`: a message is being
+ * A request that is starting. `finding`: the message that it continues is being read. `waiting`: the run of another turn must end first, or the store
+ * is asked whether approval requests were decided in time. `reading`: answers that were sent with POST are being read. `storing`: a message is being
  * stored. `stored`: it is stored, and the agent gets it when its live run is open.
  */
 export type StartingRequest =
@@ -38,19 +38,19 @@ export class Starting {
     this.starting = null;
   }
 
-  /** The user interrupts: a request that is being read or stored ends as soon as it has started. */
+  /** Records an interruption by the user: a request that is being read or stored ends as soon as it has started. */
   interrupt(): void {
     if (this.starting && 'isInterrupted' in this.starting) this.starting.isInterrupted = true;
   }
 
-  /** Posted answers were read. Returns whether they were interrupted meanwhile. */
+  /** Call it when answers that were sent with POST have been read. Returns whether they were interrupted meanwhile. */
   finishReading(): boolean {
     const { starting } = this;
     this.starting = null;
     return starting?.is === 'reading' && starting.isInterrupted;
   }
 
-  /** A queued message could not be stored in the queue: it is stored when it starts. */
+  /** Marks a message that could not be stored in the queue, so that it is stored when it starts. */
   markUnstored(id: string): void {
     const { starting } = this;
     if (starting?.is !== 'waiting' || starting.request.kind !== 'message') return;

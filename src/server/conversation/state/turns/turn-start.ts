@@ -17,10 +17,10 @@ import type { Starting } from './starting.ts';
 
 type MessagePurpose = Extract<Purpose, { for: 'message' }>;
 
-/** Why a message has no answer, where nothing more is known. */
+/** The error text of a message whose failure has no known cause. */
 const UNKNOWN_FAILURE = modelErrorText('UNKNOWN_ERROR', '');
 
-/** Starts turns, one at a time: a user message is stored, and the agent gets it. */
+/** Starts turns, one at a time: stores a user message and gives it to the agent. */
 export class TurnStart {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -57,7 +57,7 @@ export class TurnStart {
     this.answers = answers;
   }
 
-  /** Starts a request, as far as it can start now. A request that must wait is started again by `resume` or `runReady`. */
+  /** Starts a request, or as much of it as possible. A request that must wait is continued by `resume` or `runReady`. */
   start(request: TurnRequest): void {
     const { context, run, messages, calls, starting } = this;
     const continues = request.kind === 'message' ? request.continues : undefined;
@@ -78,7 +78,7 @@ export class TurnStart {
     if (isSpoken) return this.speak(request);
     const late = hasResponse ? calls.expireQuietly() : [];
     if (late === null) return;
-    // An unfinished turn is about to be replaced: it ends before anything else starts.
+    // This message replaces an unfinished turn, which ends before anything else starts.
     if (request.kind === 'message' && replaces) messages.finishStarted();
     messages.closeBlocks();
     if (hasResponse) context.emit({ type: 'mark-response', request: request.request });
@@ -133,7 +133,7 @@ export class TurnStart {
     return this.starting.current?.is !== 'waiting';
   }
 
-  /** A live run is open, or will not be, for the reason in `failure`: requests and outcomes that waited for it continue. */
+  /** Continues the requests and outcomes that waited for a live run: it is open now, or it failed to open for the reason in `failure`. */
   runReady(failure = UNKNOWN_FAILURE): void {
     const { run, messages } = this;
     const { current } = this.starting;
@@ -151,7 +151,10 @@ export class TurnStart {
     this.messages.finish(draft);
   }
 
-  /** Takes the message to continue; null when it is not the last message, or was not cut. Returns whether the request was interrupted. */
+  /**
+   * Continues a request after its message was looked up; `message` is null when it is not the last one, or was not cut. Returns whether the request
+   * was interrupted.
+   */
   found(request: RequestRef, message: Message | null): boolean {
     const { current } = this.starting;
     if (current?.is !== 'finding' || !this.starting.isOf(request)) return false;
@@ -165,7 +168,7 @@ export class TurnStart {
     return isInterrupted;
   }
 
-  /** The message to continue does not exist, or could not be read. */
+  /** Rejects a request whose message to continue does not exist, or could not be read. */
   notFound(request: RequestRef, error: ProtocolError): void {
     if (this.starting.isOf(request)) this.starting.clear();
     this.context.reject(request, error);
@@ -179,7 +182,7 @@ export class TurnStart {
     return current.request;
   }
 
-  /** The user interrupts. A stored message that waits for its run starts at once; returns false when there is none. */
+  /** Handles an interruption by the user: a stored message that waits for its run starts at once. Returns false when there is none. */
   interrupt(): boolean {
     const { current } = this.starting;
     this.starting.interrupt();
@@ -188,7 +191,7 @@ export class TurnStart {
     return true;
   }
 
-  /** A message is stored: the agent gets it when a live run is open. Returns whether it was interrupted meanwhile. */
+  /** Continues after a message was stored: the agent gets it when a live run is open. Returns whether it was interrupted meanwhile. */
   stored(request: RequestRef): boolean {
     const { current } = this.starting;
     const { run, queue, starting } = this;
@@ -202,7 +205,10 @@ export class TurnStart {
     return false;
   }
 
-  /** A message was not stored: its client gets the error, and nothing of it is left. A message that was stored before ends with a failure. */
+  /**
+   * Handles a message that could not be stored: its client gets the error, and the message is removed. The answer to a message that was stored before
+   * ends with a failure.
+   */
   notStored(
     { request, userMessageId, messageId, run: n, isStored }: MessagePurpose,
     error: ProtocolError,
@@ -226,7 +232,7 @@ export class TurnStart {
     if (hadRun) this.runReady();
   }
 
-  /** A queued message that could not start waits a moment more; returns false when it was not queued. */
+  /** Puts a message that could not start back into the queue, which waits a moment; returns false when it did not come from the queue. */
   private putBack(request: RequestRef): boolean {
     const { context, queue } = this;
     const message = queue.takeStarting(request);
@@ -238,7 +244,7 @@ export class TurnStart {
     return true;
   }
 
-  /** A new user message replaces the open calls, and leaves no call without a response in the history. */
+  /** Ends the open calls for a new user message, so that no call in the history is without a response. */
   private supersede(): void {
     const { open, calls, context, messages } = this;
     const outcome: CallOutcome = { kind: 'error', errorText: SUPERSEDED };
@@ -250,7 +256,7 @@ export class TurnStart {
     );
   }
 
-  /** Sends watchers the user message, or the rewind. Listeners already have a message that starts again. */
+  /** Sends the user message, or the rewind, to watchers. Nothing is sent for a message that is restarted: listeners already have it. */
   private publish(writes: readonly Write[], messageId: string): void {
     if (restartsIn(writes)) return;
     for (const write of writes) {
@@ -260,14 +266,14 @@ export class TurnStart {
     }
   }
 
-  /** Emits what follows the writes of a message: watchers get the message, and its client learns that it was taken. */
+  /** Emits the effects that follow the writes of a message: watchers get the message, and its request is reported as handled and acknowledged. */
   private take(writes: readonly Write[], request: MessageRequest, id: string): void {
     this.publish(writes, id);
     this.context.takeRequest(request.request);
     this.context.acknowledge(request.request, this.acceptedWith(request));
   }
 
-  /** The record of a request that is stored with its message; nothing when it was stored with the queued message. */
+  /** The stored form of a request that is written with its message; undefined when it was already stored with the queued message. */
   private acceptedWith({
     request,
     answerId,

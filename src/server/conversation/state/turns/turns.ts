@@ -15,7 +15,7 @@ import { MessageQueue } from './message-queue.ts';
 import { Starting } from './starting.ts';
 import { TurnStart } from './turn-start.ts';
 
-/** The turns of a conversation: which request the agent gets next, how a turn is interrupted, and when the session ends. */
+/** Decides about the turns of a conversation: which request the agent gets next, how a turn is interrupted, and when the session ends. */
 export class Turns {
   readonly answers: Answers;
   readonly turnStart: TurnStart;
@@ -73,7 +73,7 @@ export class Turns {
     return this.starting.request !== null || this.queue.some(counts);
   }
 
-  /** The message that will be written next, if its id is known. */
+  /** The id of the message that will be written next, if it is known. */
   get nextMessageId(): string | null {
     const request = this.starting.request ?? this.queue.first;
     return (request && request.kind !== 'answers' && request.answerId) || null;
@@ -84,7 +84,7 @@ export class Turns {
     return !this.context.isClosed && !this.context.isResponding && !this.isStarting;
   }
 
-  /** Takes a user message. `replaces`: it may rewind the conversation to an earlier message with its id. */
+  /** Handles a user message. `replaces`: it may rewind the conversation to an earlier message with its id. */
   take(message: MessageRequest, replaces: boolean): void {
     const { context, queue } = this;
     const { request } = message;
@@ -103,7 +103,7 @@ export class Turns {
     this.enqueue(answerId === message.answerId ? message : { ...message, answerId });
   }
 
-  /** Takes a request to continue a message that was cut. Rejected while the agent works: the message is not the last one then. */
+  /** Handles a request to continue a message that was cut. It is rejected while the agent works, because that message is then not the last one. */
   continue(message: MessageRequest): void {
     const { context } = this;
     const { request, wire } = message;
@@ -112,7 +112,7 @@ export class Turns {
     this.enqueue(message);
   }
 
-  /** Takes an instruction of the application, which never interrupts the agent. */
+  /** Handles an instruction of the application, which never interrupts the agent. */
   instruct(message: MessageRequest): void {
     const { context } = this;
     const { request, wire } = message;
@@ -134,7 +134,7 @@ export class Turns {
     if (queue.isFull) return context.reject(request.request, tooManyWait('messages'));
     queue.add(request);
     this.startNext();
-    // An HTTP request waits with its connection.
+    // An HTTP request keeps its connection open while it waits, so its message is not stored in the queue.
     const isStored = request.kind === 'message' && !context.policyFor(request.wire).hasResponse;
     if (isStored && queue.last === request && !request.continues && !request.isInstruction)
       this.storeQueued(request);
@@ -152,7 +152,7 @@ export class Turns {
     );
   }
 
-  /** A queued message could not be stored. One that has started meanwhile is stored, or rejected, by itself. */
+  /** Handles a queued message that could not be stored. If it has started meanwhile, its start stores or rejects it. */
   notQueued(id: string, error: ProtocolError): void {
     const { context, queue } = this;
     const queued = queue.take((one) => one.kind === 'message' && one.id === id);
@@ -162,7 +162,7 @@ export class Turns {
       context.storeRequest(request, acceptedRequest(request, answerId));
   }
 
-  /** Whether a message came before and is answered, or being answered. */
+  /** Whether the same message came before and was answered, or is being answered. */
   private isRepeated({ id, parts }: MessageRequest): boolean {
     const { messages, userMessages, queue, starting } = this;
     const isThat = (one: TurnRequest | null) => one?.kind === 'message' && one.id === id;
@@ -201,7 +201,8 @@ export class Turns {
   }
 
   /**
-   * Takes the request of a client to stop. A request that names a message stops only that message, because the agent may already write the next one.
+   * Handles the request of a client to stop. A request that names a message stops only that message, because the agent may already write the next
+   * one.
    */
   interruptFor(request: RequestRef, heard: Heard): void {
     const { context } = this;
@@ -240,7 +241,7 @@ export class Turns {
     messages.finishStarted(touched);
   }
 
-  /** Continues with the message to continue, once it was looked up. If the user interrupted meanwhile, the turn is interrupted. */
+  /** Continues a request to continue a message, after the message was looked up. If the user interrupted meanwhile, the turn is interrupted. */
   found(...found: Parameters<TurnStart['found']>): void {
     if (this.turnStart.found(...found)) this.interrupt();
   }
@@ -271,12 +272,12 @@ export class Turns {
     if (speech.runEnded() && this.isFree) run.openLive();
   }
 
-  /** A client listens: continues what another run, or another process, left open. */
+  /** Handles that a client listens: continues the calls that another run or another process left open. */
   joined(): void {
     if (this.context.join() && !this.context.isResponding) this.calls.takeUp();
   }
 
-  /** The process ends, or the session is removed: queued requests do not start. */
+  /** Closes the conversation, because the process ends or the session is removed: queued requests do not start. */
   shutDown(): void {
     const { context, open, queue, driver } = this;
     context.close();
@@ -296,7 +297,7 @@ export class Turns {
     else driver.abandonRun();
   }
 
-  /** Time has passed: calls that timed out end, if a client listens, and failed writes are tried again. */
+  /** Handles the timer: ends calls that timed out, if a client listens, and retries failed writes. */
   time(): void {
     const { context, calls, queue } = this;
     this.wakesAt = null;
