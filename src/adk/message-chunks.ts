@@ -25,9 +25,7 @@ const START = { text: 'text-start', reasoning: 'reasoning-start' } as const;
 const DELTA = { text: 'text-delta', reasoning: 'reasoning-delta' } as const;
 const END = { text: 'text-end', reasoning: 'reasoning-end' } as const;
 
-/**
- * A text or reasoning block that an agent writes: the id of its chunks while it is open, and the streamed text that no final event has repeated yet.
- */
+/** A block that an agent writes: the id of its chunks while it is open, and the text that no final event has repeated yet. */
 interface Block {
   id: string | null;
   streamed: string;
@@ -64,7 +62,7 @@ export class MessageChunks {
   private spoke = false;
   private called = false;
 
-  /** For a message that is continued: its usage and audio so far, and the number for the next block id. */
+  /** For a continued message: its usage and audio so far, and the next block id. */
   constructor(
     options: {
       images?: 'file' | 'data-image';
