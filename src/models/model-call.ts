@@ -263,7 +263,7 @@ class FinalResponse {
   private readonly tail: LlmResponse = {};
   private thought = '';
   private text = '';
-  /** The usage of the newest partial response. Some models send none at the end, and a failed call has no end. */
+  /** The usage of the newest partial response. It is kept because some models report no usage at the end, and a failed call has no end. */
   private usage: Pick<LlmResponse, 'usageMetadata'> = {};
 
   addPartial(response: LlmResponse): void {

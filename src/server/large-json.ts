@@ -4,15 +4,15 @@ import { ProtocolError } from '../protocol/index.ts';
 /** JSON of more bytes than this is parsed in a worker thread, because parsing it would block the event loop. */
 export const LARGE_JSON = 256 * 1024;
 
-/** The largest number of values in a large JSON: as many as a JSON of `LARGE_JSON` bytes can have. */
+/** The largest number of values in a JSON text that the worker parses. A text of `LARGE_JSON` bytes cannot have more. */
 const MAX_VALUES = LARGE_JSON / 2;
-/** Deeper values are cut off; nothing that the server reads is as deep. */
+/** Values at a greater depth are replaced by null. The server reads nothing that is as deep. */
 const MAX_DEPTH = 200;
 const MAX_HEAP_MB = 256;
 
 /**
- * The code of the thread, as text, since a bundler would not find a file of its own. Only the last of the `messages` is returned, since only that is read
- * (C14): passing values to the receiver costs as much as parsing them.
+ * The code of the worker thread, as text, because a bundler would not find a separate file. It returns only the last of the `messages`, because the server
+ * reads no other (C14), and passing values between threads costs as much as parsing them.
  */
 const THREAD = `
   const { parentPort, workerData: { maxValues, maxDepth } } = require('node:worker_threads');
@@ -121,7 +121,7 @@ function tooMuch(): ProtocolError {
   return new ProtocolError('too_large', `The JSON has more than ${MAX_VALUES} values. Send less at once.`);
 }
 
-/** The bytes in a buffer of their own, so that they can be transferred instead of copied. */
+/** The bytes in a buffer that holds nothing else, so that it can be transferred to the thread instead of copied. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength

@@ -1,4 +1,4 @@
-/** The log of the server. Messages and fields never hold argument values, texts or keys. */
+/** The log of the server. Messages and fields never contain arguments of calls, texts of users or keys. */
 export interface Logger {
   info(message: string, fields?: Record<string, unknown>): void;
   warn(message: string, fields?: Record<string, unknown>): void;

@@ -32,33 +32,36 @@ import { DEFAULT_SOCKET_LIMITS, type SocketLimits } from './socket/socket.ts';
 import type { Store } from './store/store.ts';
 
 /**
- * The part of a long conversation that the model gets with each request: its newest events, from a user message on. Open calls are always among them. And the
- * largest size of a conversation.
+ * How much of a long conversation the model gets with each request, and how large a conversation may become. The model gets the newest events, from a user
+ * message on; open calls are always among them.
  */
 export interface HistoryOptions {
   /** The largest number of ADK events; 2,000 unless given. */
   maxEvents: number;
   /** The largest size of the events in bytes, without pictures; 4 MB unless given, less where the heap is small. */
   maxBytes: number;
-  /** The largest size of all pictures in bytes; 16 MB unless given, less where the heap is small. The newest are kept; a short text replaces the others. */
+  /**
+   * The largest size of all pictures in bytes; 16 MB unless given, less where the heap is small. The newest pictures are sent; a short text replaces the
+   * others.
+   */
   maxImageBytes: number;
   /** The largest size of a stored session, in bytes; 512 MB unless given. Beyond that new messages are refused. */
   maxSessionBytes: number;
 }
 
-/** The options of a server; everything but the agent has a default. */
+/** The options of a server. Every option except `agent` has a default. */
 export interface DuologueOptions {
-  /** An agent of ADK, a `Workflow`, or an `App`, whose name, plugins and root are used. */
+  /** An agent of ADK, a `Workflow`, or an `App`. Of an `App`, its name, plugins and root agent are used. */
   agent: AgentRoot | App;
-  /** Name of the app that sessions are kept under: the name of the `App`, or `duologue`, unless given. */
+  /** The app name under which sessions are stored; the name of the `App`, or `duologue`, unless given. */
   appName?: string;
   /** The store of the sessions; in memory unless given. */
   store?: Store;
-  /** For one of several processes that share the store: any request may come to any of them. The store must be one that can be shared. */
+  /** Makes this process one of several nodes that share a store. Requests may arrive at any of them. The store must be one that can be shared. */
   node?: NodeOptions;
-  /** The hub that such processes share besides the store: with it a response continues when its process dies, and limits hold for all of them together. */
+  /** The hub that the nodes share besides the store. With it, clients resume a response after its node died, and rate limits hold for all nodes together. */
   hub?: Hub;
-  /** Plugins for ADK's runner, after those of the `App`. */
+  /** Plugins for ADK's runner. They come after those of the `App`. */
   plugins?: BasePlugin[];
   /** ADK's service for artifacts, which tools save and load through their context. */
   artifactService?: BaseArtifactService;
@@ -66,9 +69,9 @@ export interface DuologueOptions {
   memoryService?: BaseMemoryService;
   /** ADK's service for credentials of tools. */
   credentialService?: BaseCredentialService;
-  /** ADK's setting for resumption. Runs are always resumable here, since calls wait; `isResumable: false` is refused. */
+  /** ADK's setting for resumption. Runs are always resumable here, because calls wait for users; `isResumable: false` is refused. */
   resumabilityConfig?: ResumabilityConfig;
-  /** Where the server is mounted, e.g. `/api/chat`. */
+  /** The path under which the server is mounted, such as `/api/chat`. */
   basePath?: string;
   /** The key that every request must send. */
   apiKey?: string | undefined;
@@ -84,11 +87,11 @@ export interface DuologueOptions {
   /** Returns the user of a request, alone or with a token that `stillSignedIn` gets later; null refuses the request. */
   authenticate?: AccessOptions['authenticate'];
   /**
-   * Says whether a user of `authenticate` is still signed in. The server calls it at every decision, before an approved call runs, and every minute of an
-   * open connection; without it a connection lasts as long as its socket.
+   * Returns whether a user of `authenticate` is still signed in. The server calls it at every decision, before an approved call runs, and every minute while
+   * a connection is open. Without it, a connection lasts as long as its socket.
    */
   stillSignedIn?: StillSignedIn;
-  /** Limits the requests of a user that start work of the agent; false for no limit, also on reads and new sessions. */
+  /** Limits the requests of a user that start work of the agent; false for no limit. False also turns the default limits of reads and new sessions off. */
   rateLimit?: RateLimit | false;
   /** Limits the requests of a user that read, rename or remove, and handshakes; false for no limit. */
   readLimit?: RateLimit | false;
@@ -96,7 +99,7 @@ export interface DuologueOptions {
   newSessions?: RateLimit | false;
   /** The names of the tools that ask for approval, whatever their definitions say. */
   toolsRequiringApproval?: ApprovalOverride;
-  /** How pictures of the agent are sent: as `file` parts, unless `data-image` is given. */
+  /** How pictures of the agent are sent: as `file` chunks, unless `data-image` is given. */
   images?: SessionOptions['images'];
   /** The chunk that ends a denied call: `tool-output-error` unless given. */
   denials?: SessionOptions['denials'];
@@ -137,11 +140,11 @@ export interface DuologueOptions {
   chatSocket?: Partial<ChatSocketOptions> | false;
   /** Shows the ADK events of a session to its user, for development. */
   inspect?: boolean;
-  /** The log of the server; without it warnings and errors go to the console. A logger of pino may be given as it is. */
+  /** The log of the server; without it, warnings and errors go to the console. A pino logger can be passed directly. */
   logger?: Logger;
   /** Replaces the clock and the timers of the machine, for tests. */
   clock?: Clock;
-  /** Makes ids of messages and approvals; random UUIDs unless given. */
+  /** Creates the ids of messages and approvals; random UUIDs unless given. */
   newId?: () => string;
 }
 
@@ -220,7 +223,7 @@ function isFreePath(value: unknown): boolean {
   return isPath && !/^\/(?:live|stream|sessions|approvals|login|health)(?:\/|$)/.test(value);
 }
 
-/** What each option must be. */
+/** The check of each option. */
 export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   agent: has(isObject, 'an agent, a Workflow or an App of @google/adk'),
   appName: text,

@@ -167,8 +167,8 @@ export class Listeners {
 }
 
 /**
- * The listeners of a conversation, and which of them has the active connection: it alone gets sound and runs the browser's tools. A
- * listener that cannot watch becomes active when it joins, and is ended when another becomes active.
+ * The listeners of a conversation, one of which may have the active connection: only that one gets sound and runs the browser tools. A listener that cannot
+ * watch becomes active when it joins, and is disconnected when another one becomes active.
  */
 class ActiveConnection {
   private readonly listeners = new Set<Listener>();
@@ -193,7 +193,7 @@ class ActiveConnection {
     return this.listeners.size === 0;
   }
 
-  /** Whether a listener is there that can watch while another is active. */
+  /** Whether any listener can watch while another one is active. */
   get isWatched(): boolean {
     return this.all.some(({ watches }) => watches !== 'never');
   }
@@ -208,7 +208,7 @@ class ActiveConnection {
     if (this.current === null || listener.watches === 'never') this.claim(listener);
   }
 
-  /** Makes a listener active, because its client does something that only one client can do. */
+  /** Makes a listener active, because its client does something that only the active client can do. */
   claim(listener: Listener): void {
     const before = this.current;
     if (before === listener || listener.watches === 'always' || !this.listeners.has(listener)) return;
@@ -227,7 +227,7 @@ class ActiveConnection {
     this.onChange(null);
   }
 
-  /** The active client did not come back: of the listeners that may be active, the one that joined last becomes active. */
+  /** Called when the active client did not reconnect: of the listeners that may be active, the one that joined last becomes active. */
   passOn(): void {
     const next = this.all.findLast(({ watches }) => watches !== 'always');
     if (this.current === null && next) this.claim(next);

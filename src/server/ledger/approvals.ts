@@ -53,10 +53,7 @@ export const LEDGER = {
   park: { from: 'running', to: 'parked' },
 } as const satisfies Record<string, { from: CallStatus; to: CallStatus }>;
 
-/**
- * What a new decision finds in the ledger for each status of a call. `used`: the approval was consumed, the call has ended, or the call needs no
- * approval.
- */
+/** How a new decision sees each status of a call. `used`: the approval was consumed, the call has ended, or the call needs no approval. */
 const FOUND: Readonly<Record<CallStatus, 'undecided' | 'approved' | 'denied' | 'expired' | 'used'>> = {
   requested: 'undecided',
   approved: 'approved',
@@ -73,7 +70,7 @@ export function decisionIn({ status }: CallRecord): boolean | null {
   return status === 'approved' || status === 'denied' ? status === 'approved' : null;
 }
 
-/** Whether a stored call asks, and no user has decided. */
+/** Whether a stored call waits for a decision or an answer of the user. */
 export function isUndecided({ status }: CallRecord): boolean {
   return status === 'requested';
 }
@@ -101,7 +98,7 @@ export function unfinishedOutcome(call: CallRecord): CallOutcome | null {
   return status === 'running' && runsOn === 'server' ? { kind: 'error', errorText: OUTCOME_UNKNOWN } : null;
 }
 
-/** The state of a call that another process left open. `isShown`: a message shows its approval request. */
+/** The state of a call that another process left open. `isShown`: whether a message shows its approval request. */
 export function stateOf(
   { status, runsOn }: CallRecord,
   isShown: boolean,
@@ -124,7 +121,7 @@ export function hashArgs(args: unknown): string {
   return createHash('sha256').update(canonicalJson(args)).digest('hex');
 }
 
-/** What the approvals of all sessions share; the engine has it. */
+/** The objects that the approvals of all sessions share. The engine has them. */
 export interface LedgerContext {
   store: Store;
   clock: Clock;
@@ -132,8 +129,8 @@ export interface LedgerContext {
 }
 
 /**
- * The approvals of one session. Each step is stored, with its audit line, before anything follows from it, and happens only if the record still has the
- * expected status.
+ * The approvals of one session. Each step is stored together with its audit line before it takes effect, and only if the record still has the expected
+ * status.
  */
 export class Approvals {
   private readonly store: Store;
@@ -149,8 +146,8 @@ export class Approvals {
   }
 
   /**
-   * Applies the decision of a user to the call it names, and records the request that brought it. `by`: the application decided in the name of a person, which
-   * the audit line records.
+   * Applies the decision of a user to the call that it names, and stores the acceptance of its request. `by`: the application and the person, for the audit
+   * line, when an application decided in the name of a person.
    */
   async decide(
     answer: Extract<Answer, { kind: 'decision' }>,
@@ -164,7 +161,7 @@ export class Approvals {
     const wanted = answer.approved ? 'approved' : 'denied';
     const found = FOUND[call.status];
     if (found === 'used') return { kind: 'ignored' };
-    // The client repeats its decision, because it did not learn that the first one counted.
+    // The client repeats its decision, because it does not know that the first one counted.
     if (found === wanted) return { kind: 'counts', call, isRepeated: true };
     if (found === 'expired') return refuse(call, 'expired');
     if (found !== 'undecided') return { ...(await refuse(call, `already ${found}`)), decided: call };
@@ -235,10 +232,7 @@ export class Approvals {
     );
   }
 
-  /**
-   * Records what happened to a question: the user answered it, declined it, sent an answer that does not fit, or the tool of a call asks for approval only
-   * while it runs.
-   */
+  /** Records a step of a question: the user answered it, declined it, or sent an answer that does not fit; or a tool asks for approval while it runs. */
   async record(
     step: 'answer' | 'decline' | 'refuse' | 'ask',
     call: CallRecord,
@@ -313,7 +307,7 @@ function canonicalJson(value: unknown): string {
   });
 }
 
-/** Answers came to a session without an open call. */
+/** The error for answers to a session that has no open call. */
 export class NothingOpen extends ProtocolError {
   constructor() {
     super('nothing_to_answer', 'The last message answers no call that is open.');
@@ -321,8 +315,8 @@ export class NothingOpen extends ProtocolError {
 }
 
 /**
- * The outcome of a call: the output of the tool, a denial, or an error text. With an output, `actions` are the state changes of the tool, and
- * `session` is the session as the tool read it, by which conflicting changes are found.
+ * The outcome of a call: the output of the tool, a denial, or an error text. With an output, `actions` are the state changes of the tool, and `session` is
+ * the session as the tool read it, with which the store finds conflicting changes.
  */
 export type CallOutcome =
   | { kind: 'output'; output: unknown; actions?: EventActions; session?: AdkSession }
@@ -363,7 +357,7 @@ export function responseOf(outcome: CallOutcome): Record<string, unknown> {
   }
 }
 
-/** The event that answers the call in the history; its metadata says which kind of outcome it is. */
+/** Creates the event that adds the response of a call to the history. Its metadata has the kind of the outcome. */
 export function endEvent(call: CallRecord, outcome: CallOutcome): Event {
   const { id, toolName: name } = call;
   const response = responseOf(outcome);
@@ -374,7 +368,7 @@ export function endEvent(call: CallRecord, outcome: CallOutcome): Event {
   });
 }
 
-/** The chunk that the client gets for the call. */
+/** The chunk with which clients get the outcome. */
 export function outputChunk(
   toolCallId: string,
   outcome: CallOutcome,

@@ -12,7 +12,7 @@ import { cutText, textOf } from '../output/output.ts';
 import type { StoreSessionService } from '../store/adk-sessions.ts';
 import type { AcceptedRequest, OwnedKey, Store } from '../store/store.ts';
 
-/** The history that the agent gets of a session: the events that ADK writes, and those that the server adds because ADK does not write them. */
+/** The agent's history of a session: the events that ADK writes, and those that the server adds because ADK does not write them. */
 export class History {
   /** The key of the session in ADK's form. */
   readonly key: { appName: string; userId: string; sessionId: string };
@@ -42,14 +42,14 @@ export class History {
     return session;
   }
 
-  /** Adds an event, and the request that is accepted with it. */
+  /** Adds an event, and stores the request that is accepted with it. */
   async append(event: Event, accepted?: AcceptedRequest): Promise<void> {
     const session = await this.load();
     if (accepted) await this.service.appendChange({ session, event }, accepted);
     else await this.service.appendEvent({ session, event });
   }
 
-  /** Stores the changes of a tool, made from a session as the tool read it; throws a `StateConflict` when the same state has changed since. */
+  /** Stores the state changes of a tool; `session` is the session as the tool read it. Throws a `StateConflict` when the same state has changed since. */
   appendChange(event: Event, session: AdkSession, accepted?: AcceptedRequest): Promise<void> {
     return this.service.appendChange({ session, event }, accepted);
   }
@@ -124,7 +124,7 @@ export class History {
     await this.append(rewindEvent(event.id));
   }
 
-  /** Answers every call that has no response and does not wait with an error; returns their ids. */
+  /** Adds an error as the response of every call that has no response and does not wait. Returns the ids of these calls. */
   async closeDangling(errorText: string, waiting: { has(id: string): boolean }): Promise<string[]> {
     const session = await this.load();
     const dangling = danglingCalls(session.events).filter(({ id }) => !waiting.has(id));
@@ -141,9 +141,8 @@ export class History {
 }
 
 /**
- * Whether an event after a user message may have had effects outside the history: a call was answered, waits, or may have been run by ADK itself. In
- * a live run ADK runs no tool, so only recorded calls count there. A user message of a live run has no invocation id, because the server writes it,
- * not ADK.
+ * Whether an event after a user message may have had effects outside the history: a call was answered, waits, or may have been run by ADK itself. In a live
+ * run ADK runs no tools, so only calls that wait count there. A user message of a live run has no invocation id, because the server writes it, not ADK.
  */
 function hasEffects(event: Event, message: Event, waiting: ReadonlySet<string>): boolean {
   if (getFunctionResponses(event).length > 0 || event.author === 'user')
@@ -153,8 +152,8 @@ function hasEffects(event: Event, message: Event, waiting: ReadonlySet<string>):
 }
 
 /**
- * Completes stored messages from the history. A process may die after it stored the response of a tool and before it stored the message that shows
- * the response: then the message still shows the call as open. The history counts.
+ * Completes stored messages from the history. A process may die after it stored the response of a tool and before it stored the message that shows the
+ * response. Then the message still shows the call as open, and the history is right.
  */
 export async function reconcile(
   store: Store,
@@ -218,7 +217,7 @@ function textSinceUser(messages: readonly Message[], events: readonly Event[]): 
     .join('');
 }
 
-/** Adds the missing text of the last message to the history: ADK stores only responses that were completed. */
+/** Adds text of the last message that is missing in the history, because ADK stores only complete responses. */
 export async function keepText(
   history: History,
   author: string,
@@ -245,7 +244,7 @@ export function wasCut({ role, parts, metadata = {} }: Message): boolean {
   return role === 'assistant' && parts.length > 0 && isCut === true;
 }
 
-/** The outputs that the history has and the message lacks. Calls that still wait are left out. */
+/** The chunks for outputs that are in the history but not in the message. Calls that still wait are left out. */
 export function missedOutputs(
   message: Message,
   session: AdkSession,

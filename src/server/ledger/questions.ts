@@ -4,8 +4,8 @@ import type { CallRecord } from '../store/store.ts';
 import type { CallOutcome } from './approvals.ts';
 
 /**
- * The outcome of a call whose output, or failure, came from a client or the application. A failure declines a question. An answer that does not fit
- * the schema of its question is rejected, and the question stays open.
+ * The outcome of a call for an answer (an output or a failure) of a client or the application. A failure declines a question. An answer that does not fit the
+ * schema of its question is rejected, and the question stays open.
  */
 export function outcomeFrom(
   { question, approvalId }: CallRecord,
@@ -50,7 +50,7 @@ export function decisionFrom({ id, approvalId }: CallRecord, output: unknown): A
   };
 }
 
-/** How many faults of one answer the error names. */
+/** How many faults of an answer the error text names at most. */
 const MAX_ISSUES = 5;
 
 function compile(schema: Record<string, unknown>): z.ZodType | undefined {
@@ -61,7 +61,9 @@ function compile(schema: Record<string, unknown>): z.ZodType | undefined {
   }
 }
 
-/** The chunk of an approval request. `queued`: how many others of its message are sent after it. `byTool`: what the definition of the tool says. */
+/**
+ * The chunk of an approval request. `queued`: how many more requests of its message are sent after it. `byTool`: the text from the definition of the tool.
+ */
 export function approvalRequest(
   { approvalId, id, expiresAt, question }: CallRecord,
   queued: number,

@@ -12,15 +12,14 @@ const MAX_LINES = 30;
 interface Window {
   /** The lines that were written, by their content. */
   written: Set<string>;
-  /** The number of refused answers without a line, by session. */
+  /** The number of refused answers that got no line, by session. */
   folded: Map<string, { key: SessionKey; count: number }>;
   cancel: () => void;
 }
 
 /**
- * Writes refused answers to the audit log, and bounds the number of lines. Within a minute an answer that is refused again for the same reason gets
- * no second line, and a user gets at most 30 lines; at the end of the minute one line for each session says how many answers got no line. Each node
- * counts by itself.
+ * Writes refused answers to the audit log, and limits the number of lines. Within a minute an answer that is refused again for the same reason gets no second
+ * line, and a user gets at most 30 lines; at the end of the minute one line for each session says how many answers got no line. Each node counts by itself.
  */
 export class RefusedAnswers {
   private readonly store: Store;
@@ -76,7 +75,7 @@ export class RefusedAnswers {
     const folded = [...(window?.folded.values() ?? [])];
     await Promise.all(
       folded.map(async ({ key, count }) => {
-        // A session that was deleted meanwhile keeps no trace of answers that belonged to no call.
+        // A deleted session keeps no audit lines about answers that belonged to no call.
         if (await this.store.findSession(key)) await this.store.audit(key, foldedLine(count));
       }),
     );

@@ -23,10 +23,10 @@ export interface Addition {
   oldest: Pick<LogWindow, 'fence' | 'last'> | null;
 }
 
-/** `gone`: there is no log to add to. `refused`: a later owner has the log. */
+/** The result of an addition. `kept`: it was added; `gone`: there is no such log; `refused`: a later owner has the log. */
 export type Added = 'kept' | 'gone' | 'refused';
 
-/** Tokens that a user takes from a bucket that all nodes share. */
+/** A request to take tokens from a user's bucket that all nodes share. */
 export interface Spending {
   /** The name of the limit. */
   limit: string;
@@ -38,13 +38,13 @@ export interface Spending {
 }
 
 /**
- * The data that the nodes of a group share besides their store: the logs of their sessions, so that the chunk ids of a client outlive an owner, and the
- * counters of each user. A hub may lose everything or be unavailable, since the store has all messages. Every call may be repeated.
+ * The data that nodes share besides their store: the logs of sessions, so that a client can resume with its chunk ids after the owner died, and the counters
+ * of each user. A hub may lose everything or be unavailable, since the store has all messages. Each method can safely be called again after a failure.
  */
 export interface Hub {
   /**
-   * Gives the log of a session to its new owner: from now on the hub refuses additions with an earlier fence. Starts a log of that name when there is none.
-   * Throws `StaleFence` when a later owner has the log.
+   * Gives the log of a session to its new owner: from then on the hub refuses additions with an earlier fence. Creates a log with the name `epoch` when there
+   * is none. Throws `StaleFence` when a later owner has the log.
    */
   take(key: OwnedKey, epoch: string): Promise<{ epoch: string; windows: LogWindow[] }>;
   /** Adds to logs, at most one addition for each log. Throws when the hub is unavailable, and adds nothing then. */
@@ -55,9 +55,9 @@ export interface Hub {
   spend(spending: Spending): Promise<number>;
   /** Records how many connections a user has at this node; resolves with the number at all nodes. */
   connections(user: string, count: number): Promise<number>;
-  /** Why the hub cannot be used at the moment, as a text for an administrator; null when it can. A hub without this method is always usable. */
+  /** Why the hub cannot be used at the moment, as a text for the operator; null when it can. A hub without this method is always usable. */
   fault?(): string | null;
-  /** Calls back whenever the hub is available again and may have lost logs; the returned function unsubscribes. */
+  /** Calls `callback` whenever the hub is available again and may have lost logs. The returned function unsubscribes. */
   onBack(callback: () => void): () => void;
   close(): Promise<void>;
 }

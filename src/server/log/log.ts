@@ -8,22 +8,22 @@ export interface LogEntry {
   chunk: Chunk | null;
 }
 
-/** What is left of a log: its chunks without a gap, from the number `first` on. */
+/** The rest of an earlier log: its chunks without a gap, from the number `first` on. */
 export interface LogRemains {
   first: number;
   chunks: readonly (Chunk | null)[];
 }
 
-/** The part of a log that clients may get: all of it, or the entries before the first one that must wait. */
+/** The part of a log that clients may get: the whole log, or the entries before the first one that must wait. */
 export interface ShownLog {
   readonly epoch: string;
   /** The number of the oldest entry still kept. */
   readonly first: number;
   /** The number of the last entry that clients may get, 0 when there is none. */
   readonly last: number;
-  /** Whether chunks were already gathered into windows before they got here, so that a reader sends them at once. */
+  /** Whether chunks were already gathered into windows before they were released, so that a reader sends them at once. */
   readonly isGathered?: boolean;
-  /** Whether another process may own the session by now. Until that is known, clients get nothing new, sound included. */
+  /** Whether another process may own the session by now. Until the lease is renewed, clients get nothing new, sound included. */
   readonly isHeld?: boolean;
   /** The number of subscribed readers. */
   readonly readers: number;
@@ -34,12 +34,12 @@ export interface ShownLog {
 }
 
 const MAX_ENTRIES = 50_000;
-/** The largest number of characters of all entries together: pictures and long outputs are chunks too. */
+/** The largest number of characters of all entries together, because pictures and long outputs are chunks too. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * The chunks that a session has sent, in order, so that a client that lost its connection gets the rest. In memory and bounded: entries that fell off its
- * head are gone, and a reader that still needs them starts from a snapshot.
+ * The chunks that a session has sent, in order, so that a client that lost its connection gets the rest. It is in memory and bounded: the oldest entries are
+ * discarded, and a reader that still needs them gets the stored messages instead.
  */
 export class ChunkLog implements ShownLog {
   readonly epoch: string;
@@ -49,7 +49,7 @@ export class ChunkLog implements ShownLog {
   private characters = 0;
   private readonly listeners = new Set<() => void>();
 
-  /** Creates an empty log, or one that continues from what is left of an earlier one. */
+  /** Creates an empty log, or one that continues the rest of an earlier log. */
   constructor(epoch: string, { first, chunks }: LogRemains = { first: 1, chunks: [] }) {
     this.epoch = epoch;
     this.base = first;
@@ -81,7 +81,7 @@ export class ChunkLog implements ShownLog {
     return this.entries[seq - this.base];
   }
 
-  /** The number in a chunk's id, if everything after that chunk is kept. */
+  /** The number in a chunk id, if the log still has every entry after that chunk; otherwise null. */
   placeOf(chunkId: string): number | null {
     const named = parseChunkId(chunkId);
     if (named?.epoch !== this.epoch || named.seq < this.first - 1 || named.seq > this.last) return null;
@@ -150,11 +150,11 @@ function lengthOf(value: unknown): number {
 /** Whether this process can be sure that no other process has taken its sessions over. */
 export interface Lease {
   readonly isSure: boolean;
-  /** Calls back when this process is sure again; the returned function unsubscribes. */
+  /** Calls `callback` when this process is sure again. The returned function unsubscribes. */
   onSure(callback: () => void): () => void;
 }
 
-/** A view of a log that ends at the last entry that was released with `show`. Used where a chunk must be stored elsewhere before clients get it. */
+/** A view of a log that ends at the last entry that was released with `show`. It is used where a chunk must be stored elsewhere before clients get it. */
 export class ReleasedLog implements ShownLog {
   readonly isGathered: boolean;
   private readonly log: ChunkLog;
@@ -213,11 +213,11 @@ export interface SessionLog {
   readonly chunks: ChunkLog;
   /** The part that clients may get. */
   readonly shown: ShownLog;
-  /** Resolves when clients may get every chunk so far; undefined when they may already. Rejects after a time limit. */
+  /** Resolves when clients may get every chunk that was appended so far; undefined if they already may. Rejects after a time limit. */
   released(): Promise<void> | undefined;
-  /** Sets a callback for a stall: chunks have waited for seconds until they may be sent. It is called once for each stall. */
+  /** Sets a callback for stalls: it is called once when chunks have waited for seconds to be released. */
   onStall?(callback: () => void): void;
-  /** Whether every entry from that number on is stored where it outlives this process. */
+  /** Whether every entry from that number on is stored outside of this process. */
   keeps(from: number): boolean;
   /** Closes the log: the session appends no more chunks. */
   close(): void;
@@ -225,13 +225,13 @@ export interface SessionLog {
   remove(): void;
 }
 
-/** Where the logs of sessions are. */
+/** Creates and opens the logs of sessions. */
 export interface Logs {
-  /** The log of a session for its owner: the one that an earlier owner left, or a new one. */
+  /** Opens the log of a session for its new owner: the log of an earlier owner, or a new one. */
   open(key: OwnedKey): Promise<SessionLog>;
-  /** A new log in place of one that does not match the stored messages. */
+  /** Creates a new log to replace one that does not match the stored messages. */
   replace(log: SessionLog): SessionLog;
-  /** Resolves when every chunk is stored where it outlives the process, or after a time limit. */
+  /** Resolves when every chunk is stored outside of this process, or after a time limit. */
   close(): Promise<void>;
 }
 
@@ -245,7 +245,7 @@ export class MemoryLogs implements Logs {
   readonly #newId: () => string;
   readonly #lease: Lease | null;
 
-  /** Chunks that are appended while the `lease` may have ended are held back. */
+  /** Chunks that are appended while the `lease` may have ended are not released to clients. */
   constructor(newId: () => string, lease: Lease | null) {
     this.#newId = newId;
     this.#lease = lease;

@@ -3,17 +3,17 @@ import type { OwnedKey } from '../store/store.ts';
 import type { Addition, LogWindow } from './hub.ts';
 import { ChunkLog, type Lease, type LogRemains, ReleasedLog, type SessionLog } from './log.ts';
 
-/** The largest number of characters of one log in the hub. A client that lacks more starts from the stored messages. */
+/** The largest number of characters of one log in the hub. A client that missed more starts from the stored messages. */
 const MAX_CHARACTERS = 1024 * 1024;
 /** A longer chunk is not replicated. Pictures are in the store anyway, and a client that lacks such a chunk cannot use the chunks before it. */
 const MAX_CHUNK_CHARACTERS = 128 * 1024;
 /** Replaces a chunk that is not replicated. */
 const LEFT_OUT = '0';
 
-/** What one replicated log needs from `ReplicatedLogs`. */
+/** The callbacks from a replicated log to `ReplicatedLogs`. */
 export interface ReplicatedLogContext {
   lease: Lease | null;
-  /** A chunk was appended; null is the end of a response. */
+  /** Called when a chunk was appended; null is the end of a response. */
   onAppended: (log: ReplicatedLog, chunk: Chunk | null) => void;
   /** Resolves when the hub has every chunk so far; rejects after a time limit. */
   wait: (log: ReplicatedLog) => Promise<void>;
@@ -21,7 +21,7 @@ export interface ReplicatedLogContext {
   onRemove: (log: ReplicatedLog) => void;
 }
 
-/** The log of a session that outlives its owner: clients get a chunk when the hub has it. */
+/** The log of one session, replicated to the hub so that it outlives its owner. Clients get a chunk only when the hub has it. */
 export class ReplicatedLog implements SessionLog {
   readonly key: OwnedKey;
   readonly chunks: ChunkLog;
@@ -84,7 +84,7 @@ export class ReplicatedLog implements SessionLog {
     this.context.onRemove(this);
   }
 
-  /** What to write to the hub now: the chunks since the last write, or the whole log. */
+  /** Returns the next write to the hub: the chunks since the last write, or the whole log. */
   addition(): Addition {
     const { key, chunks, shown, isWhole } = this;
     const { last } = chunks;
@@ -144,7 +144,7 @@ function jsonOf(log: ChunkLog, seq: number): string {
   return json.length > MAX_CHUNK_CHARACTERS ? LEFT_OUT : json;
 }
 
-/** The chunks of a log in the hub after the last gap. A window that was added twice, because the answer was lost, counts once. */
+/** The chunks after the last gap in a log of the hub. A window that was added twice, because the answer of the hub was lost, counts once. */
 function remainsOf(windows: readonly LogWindow[]): LogRemains {
   let first = 1;
   let chunks: (Chunk | null)[] = [];
@@ -160,7 +160,7 @@ function remainsOf(windows: readonly LogWindow[]): LogRemains {
       }
       if (chunk !== 0) chunks.push(chunk);
     });
-    // A window without chunks still says how many chunks its owner had appended.
+    // A window without chunks still has the number of the last chunk that its owner had appended.
     if (last >= first + chunks.length) {
       chunks = [];
       first = last + 1;

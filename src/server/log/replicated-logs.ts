@@ -8,8 +8,8 @@ import { type Lease, type Logs, newEpoch, type SessionLog } from './log.ts';
 import { ReplicatedLog, type ReplicatedLogContext } from './replicated-log.ts';
 
 /**
- * Text deltas within this time are written to the hub together, for all sessions; other chunks do not wait for it. It is longer than the window of a
- * socket (12 ms), because a model produces a word every 10 to 40 ms, and one call of the hub costs as much as handling a word.
+ * Text deltas within this time are written to the hub together, for all sessions; other chunks do not wait for it. It is longer than the window of a socket
+ * (12 ms), because a model produces a word every 10 to 40 ms, and a call to the hub costs as much as the handling of a word.
  */
 const WINDOW_MS = 50;
 /** How long a caller waits until the hub has a chunk. */
@@ -19,23 +19,23 @@ const AGAIN_MS = 100;
 /** `STALL_MS`: after how long clients get an error because chunks wait for the hub. `STALL_CHECK_MS`: how often that is checked. */
 const STALL_MS = 3000;
 const STALL_CHECK_MS = 1000;
-/** How long a process that ends waits until the hub has its last chunks. */
+/** How long a process that ends waits for the hub to store its last chunks. */
 const CLOSE_MS = 2000;
 const AWAY = 'The server cannot store the conversation at the moment. Try again in a few seconds.';
 
-/** What `ReplicatedLogs` gets from the server. */
+/** The objects and callbacks that `ReplicatedLogs` gets from the server. */
 export interface ReplicatedLogsContext {
   hub: Hub;
   clock: Clock;
   logger: Logger;
   newId: () => string;
-  /** Null where no other process could take a session over. */
+  /** Null when no other process can take a session over. */
   lease: Lease | null;
   /** Whether this process owns the session according to the store. */
   isOwner: (key: OwnedKey) => Promise<boolean>;
   /** Called when another process owns a session. */
   onLost: (key: OwnedKey) => void;
-  /** Whether the hub has been unavailable for longer than a restart takes: then no session waits for it. */
+  /** Whether the hub has been unavailable for longer than a restart takes. Then sessions do not wait for it. */
   isAway?: () => boolean;
 }
 
@@ -45,8 +45,8 @@ interface Waiting {
 }
 
 /**
- * The logs of a process, replicated to a hub where they outlive it: the hub gets each chunk before any client does. One call at a time writes the chunks that
- * all sessions appended within a window. While the hub is unavailable, chunks wait in the logs.
+ * The logs of a process, replicated to a hub so that they outlive the process: the hub gets each chunk before any client does. One call at a time writes the
+ * chunks that all sessions have appended within a window. While the hub is unavailable, chunks wait in the logs.
  */
 export class ReplicatedLogs implements Logs {
   readonly #context: ReplicatedLogsContext;
@@ -67,7 +67,7 @@ export class ReplicatedLogs implements Logs {
   /** Whether the last attempt failed. */
   #isAway = false;
   #onIdle: (() => void) | null = null;
-  /** Since when chunks wait without a successful write to the hub; null when none wait. */
+  /** The time since which chunks wait without a successful write to the hub; null when none wait. */
   #waitsSince: number | null = null;
   #cancelStallCheck: (() => void) | null = null;
 
@@ -119,7 +119,7 @@ export class ReplicatedLogs implements Logs {
     this.#due.clear();
   }
 
-  /** Returns what the hub has of a log. Waits briefly while the hub is unavailable. */
+  /** Reads a log from the hub, and makes this process its owner there. Waits briefly while the hub is unavailable. */
   async #found(key: OwnedKey): ReturnType<Hub['take']> {
     const { hub, newId, clock, logger, isAway = () => false } = this.#context;
     const epoch = newEpoch(newId);
@@ -130,8 +130,8 @@ export class ReplicatedLogs implements Logs {
         return await hub.take(key, epoch);
       } catch (error) {
         if (error instanceof StaleFence) {
-          // After the store was restored from a backup, the hub knows a later owner than the store. The store counts: the log in the hub has chunks
-          // that the store lacks.
+          // After the store was restored from a backup, the hub knows a later owner than the store. The store is right: the log in the hub has chunks that
+          // the store lacks.
           if (hasRestored || !(await this.#context.isOwner(key))) throw error;
           hasRestored = true;
           logger.warn('the log in the hub has a later owner than the store: a new log is started', {
@@ -155,7 +155,7 @@ export class ReplicatedLogs implements Logs {
     }
   }
 
-  /** The log that the hub has; null when it cannot be read. */
+  /** Creates the log from its windows in the hub; null when they cannot be read. */
   #read(key: OwnedKey, { epoch, windows }: Awaited<ReturnType<Hub['take']>>): ReplicatedLog | null {
     try {
       return new ReplicatedLog(key, epoch, windows, this.#ofEach);
@@ -229,7 +229,7 @@ export class ReplicatedLogs implements Logs {
     );
   }
 
-  /** Checks later whether chunks still wait, with one timer for all logs: mostly the hub has the chunks long before it ends. */
+  /** Checks later whether chunks still wait. One timer serves all logs, because mostly the hub has the chunks long before it fires. */
   #checkStallLater(): () => void {
     const { clock } = this.#context;
     return clock.after(STALL_CHECK_MS, () => {

@@ -2,12 +2,12 @@ import { type Chunk, type Message, MessageFold, type MessagePart, unfold } from 
 import { hasOutcome } from '../../protocol/tool-call.ts';
 import type { ChunkLog } from './log.ts';
 
-/** A message as the chunks in the log show it. */
+/** A message, built from its chunks in the log. */
 interface HeardMessage {
   fold: MessageFold;
   /** Whether the log has the message from its first `start` on. */
   isWhole: boolean;
-  /** Whether the message has a `finish`, and was not started again since. */
+  /** Whether the log has a `finish` of the message, and no later `start`. */
   isOver: boolean;
 }
 
@@ -20,7 +20,7 @@ interface Heard {
   current: string | null | undefined;
 }
 
-/** The state of stored messages after they were recovered. */
+/** Facts about the stored messages after recovery. */
 export interface StoredState {
   /** The ids of messages with a call that waits for an answer. */
   open: ReadonlySet<string>;
@@ -29,8 +29,8 @@ export interface StoredState {
 }
 
 /**
- * The messages to store again because the log has text that the store lacks: their owner died between two stored drafts. Nothing but text can be
- * missing, because approval requests and ends are stored before they are sent.
+ * The messages to store again because the log has text that the store lacks: their owner died between two stored drafts. Only text can be missing, because
+ * approval requests and ends are stored before they are sent.
  */
 export function messagesToStore(log: ChunkLog, stored: readonly Message[]): Message[] {
   const found: Message[] = [];
@@ -48,7 +48,7 @@ export function messagesIn(log: ChunkLog): ReadonlySet<string> {
   return read(log).known;
 }
 
-/** The chunks to append to a log so that it ends where the stored messages do; null when the two do not match. */
+/** The chunks to append to a log so that it matches the stored messages; null when that is impossible. */
 export function restOf(
   log: ChunkLog,
   stored: readonly Message[],
@@ -132,12 +132,12 @@ function read(log: ChunkLog): Heard {
   return { messages, known, current };
 }
 
-/** A message that the store does not have yet, if it has nothing but text. */
+/** Returns a message that the store does not have, if it has only text; otherwise null. */
 function onlyText(message: Message): Message | null {
   return message.parts.every(isTextPart) ? message : null;
 }
 
-/** A stored message with the text of the log that it lacks; null when it lacks none, or when the two do not match. */
+/** A stored message, completed with text from the log; null when no text is missing, or when the two do not match. */
 function withLongerText(stored: Message, logged: Message): Message | null {
   const parts = [...stored.parts];
   let isMore = false;
@@ -157,12 +157,12 @@ function withLongerText(stored: Message, logged: Message): Message | null {
   return isMore ? { ...stored, parts } : null;
 }
 
-/** Whether a new owner takes a part from the log, because the store may lack it: text and reasoning. */
+/** Whether a part is text or reasoning. The store may lack such parts, so a new owner takes them from the log. */
 export function isTextPart(part: MessagePart): part is Extract<MessagePart, { type: 'text' | 'reasoning' }> {
   return part.type === 'text' || part.type === 'reasoning';
 }
 
-/** The chunks that turn a message of the log into the stored one; null when no chunks can. */
+/** The chunks that turn a message of the log into the stored message; null when no chunks can. */
 function differences(fold: MessageFold, stored: Message): Chunk[] | null {
   const missing: Chunk[] = [];
   const { parts } = fold.message;
@@ -188,7 +188,7 @@ function differences(fold: MessageFold, stored: Message): Chunk[] | null {
 
 type ToolPart = Extract<MessagePart, { toolCallId: string }>;
 
-/** The chunks of a call that the log lacks; null when the log has more of the call than the store. */
+/** The chunks of a call that are missing in the log; null when the log has an outcome that the store lacks. */
 function callRest(logged: ToolPart, stored: ToolPart): Chunk[] | null {
   if (hasOutcome(logged)) return hasOutcome(stored) ? [] : null;
   const wasAsked = logged.state === 'approval-requested' || logged.state === 'approval-responded';

@@ -2,7 +2,7 @@ import { ProtocolError } from '../../protocol/index.ts';
 import type { NodePlace } from '../store/store.ts';
 import type { NodeEngine } from './fitness.ts';
 
-/** Thrown when another node owns the requested session: the request has to be forwarded there. */
+/** Thrown when another node owns the session of a request. The request must be forwarded to that node. */
 export class Elsewhere extends Error {
   override readonly name = 'Elsewhere';
   readonly node: NodePlace;

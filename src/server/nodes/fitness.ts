@@ -5,7 +5,7 @@ import type { NodePlace } from '../store/store.ts';
 /** A service that a node needs for its work: the store that all nodes share, or the hub. */
 export type NodeEngine = 'store' | 'hub';
 
-/** What `Fitness` gets from its node. */
+/** The objects and callbacks that `Fitness` gets from its node. */
 export interface FitnessContext {
   clock: Clock;
   logger: Logger;
@@ -13,7 +13,7 @@ export interface FitnessContext {
   isStoreAway: () => boolean;
   /** Why the hub cannot be used at the moment; null when it can, or there is none. */
   hubFault: () => string | null;
-  /** The other living nodes, as far as this node knows. */
+  /** The other nodes that this node believes to be alive. */
   others: () => readonly NodePlace[];
   /** Asks another node whether it can use its store and hub. */
   isFit: (node: NodePlace) => Promise<boolean>;
@@ -22,11 +22,11 @@ export interface FitnessContext {
 }
 
 const CHECK_MS = 1000;
-/** How long a restart of the hub may take: conversations do not move away within this time. */
+/** How long a restart of the hub may take. Conversations move to other nodes only after this time. */
 const RESTART_MS = 2000;
 
 /**
- * Whether this node can use the store and the hub. While it cannot, it looks for a node that can. If there is one, requests are forwarded to it and
+ * Tracks whether this node can use the store and the hub. While it cannot, it looks for a node that can. If there is one, requests are forwarded to it and
  * conversations move there. If there is none, because an engine is unreachable for all nodes, everything stays where it is.
  */
 export class Fitness {
@@ -48,9 +48,7 @@ export class Fitness {
     return [...(isStoreAway() ? (['store'] as const) : []), ...(isHubAway ? (['hub'] as const) : [])];
   }
 
-  /**
-   * Whether the store or the hub fails at this moment, even if for less time than a restart takes: other nodes should move no sessions to this one.
-   */
+  /** Whether the store or the hub fails at this moment, even if only for a short time. Other nodes should not move sessions to this node then. */
   get isTroubled(): boolean {
     return this.#context.isStoreAway() || this.#context.hubFault() !== null;
   }

@@ -5,12 +5,12 @@ import type { NodePlace } from '../store/store.ts';
 
 /** Header of a forwarded request: the address of the node that forwarded it. A node never forwards such a request again. */
 export const FORWARDED = 'x-duologue-forwarded';
-/** Header of a response: the node does not own the session. */
+/** Header of a response: the node that answers does not own the session. */
 export const NOT_HERE = 'x-duologue-not-here';
-/** Header of `/health`: the node works, but has trouble with the store or the hub, so other nodes move no session to it. */
+/** Header of `/health`: the node works, but its store or hub fails at the moment, so other nodes move no session to it. */
 export const TROUBLED = 'x-duologue-troubled';
 
-/** Headers that concern a single connection (hop by hop): they are not forwarded. */
+/** Headers that belong to a single connection (hop by hop). They are not forwarded. */
 const OF_A_CONNECTION = new Set([
   'connection',
   'keep-alive',
@@ -24,7 +24,7 @@ const OF_A_CONNECTION = new Set([
 const CONNECT_MS = 2000;
 const LATE = 'ELATE';
 
-/** The response of another node. */
+/** The response of another node to a forwarded request. */
 export interface Forwarded {
   status: number;
   headers: Record<string, string>;
@@ -118,7 +118,7 @@ export function forwardUpgrade(handover: Handover, stream: Duplex, head: Buffer)
   });
 }
 
-/** Resolves when a node answers anything at all. */
+/** Resolves when a node answers a request, with any status. */
 export function reach(node: NodePlace): Promise<void> {
   const request = new Request(new URL('/health', node.address), { method: 'HEAD' });
   const outgoing = open({ request, node, signal: AbortSignal.timeout(CONNECT_MS) }, {});

@@ -27,7 +27,7 @@ import {
 } from './forward.ts';
 import { Peers } from './peers.ts';
 
-/** How this process takes part in a group that shares a store. */
+/** Options of a node: a process that shares its store with other processes. */
 export interface NodeOptions {
   /** The address at which the other nodes reach this one: `http://host:port`. */
   address: string;
@@ -37,7 +37,7 @@ export interface NodeOptions {
   drainMs?: number;
 }
 
-/** What `ClusterNode` gets from the server. */
+/** The objects and callbacks that `ClusterNode` gets from the server. */
 export interface NodeContext extends NodeOptions {
   directory: NodeDirectory;
   clock: Clock;
@@ -57,7 +57,7 @@ export interface NodeContext extends NodeOptions {
 /** A request that can be forwarded to another node. */
 export interface ForwardableRequest {
   request: Request;
-  /** Returns the body as far as it was read; null when there is none. */
+  /** Returns the body if it was read already; null when there is none. */
   body: () => string | null;
   /** Whether the request may be repeated when its outcome is unknown. */
   isRepeatable: () => boolean;
@@ -68,13 +68,13 @@ export interface ForwardableRequest {
 /** Forwards a request; null when the other node does not own the session. An implementation calls `end` when the response is over. */
 type Forwarding<T> = (handover: Handover, end: () => void) => Promise<T | null>;
 
-/** How often a lease is renewed within its duration, so that one late or lost renewal does no harm. */
+/** How often a lease is renewed within its duration, so that one lost renewal does no harm. */
 const RENEWALS = 5;
-/** The share of its lease during which a node is sure that the lease has not ended: the clock of the store may be a little faster than its own. */
+/** For this share of its lease, a node is sure that the lease has not ended: the clock of the store may be faster than its own. */
 const SURE = 0.9;
 /** How far the clock of this machine may differ from that of the store. An approval request may expire that much earlier or later. */
 const CLOCK_MS = 1000;
-/** Which failed attempt to connect to a peer is logged. The first one is not: the peer may not listen yet. */
+/** The failed attempt to connect to a peer that is logged: not the first, because the peer may not listen yet. */
 const LOGGED_ATTEMPT = 2;
 /** How long a node that shuts down waits for the store. */
 const LEAVE_MS = 2000;
@@ -101,7 +101,7 @@ export class ClusterNode implements Lease {
   #isClosed = false;
   /** The other nodes that live, as far as this one knows. */
   #others: readonly NodePlace[] = [];
-  /** How many sessions were passed to other nodes; it selects the next node in turn. */
+  /** The number of sessions that were passed to other nodes. It selects the next node in turn. */
   #given = 0;
   /** How many milliseconds the clock of this machine is behind that of the store. */
   #behindMs = 0;
@@ -109,7 +109,7 @@ export class ClusterNode implements Lease {
   #renewing: Promise<void> = Promise.resolve();
   /** The number of renewals that have not been answered yet. */
   #renewals = 0;
-  /** Until this time, by the monotonic clock of this process, no other node takes over its sessions. */
+  /** Until this time (by the monotonic clock of this process) no other node takes its sessions over. */
   #sureUntil = Number.NEGATIVE_INFINITY;
   readonly #onSure = new Set<() => void>();
 
@@ -135,7 +135,7 @@ export class ClusterNode implements Lease {
     throw refuge ? new Elsewhere(refuge) : new EngineAway('store');
   }
 
-  /** The engines that this node cannot use at the moment: while there is one, it should get no requests. */
+  /** The engines that this node cannot use at the moment. While there is one, the node should get no requests. */
   get away(): NodeEngine[] {
     return this.#fitness.away;
   }
@@ -210,8 +210,8 @@ export class ClusterNode implements Lease {
   }
 
   /**
-   * Makes this node the owner of a session, or another node when this one shuts down. Null when the session does not exist; throws `Elsewhere` when another
-   * living node owns it.
+   * Makes this node the owner of a session, or another node if this one is shutting down. Null when the session does not exist; throws `Elsewhere` when
+   * another living node owns it.
    */
   async take(key: SessionKey): Promise<OwnedKey | null> {
     const { directory, logger } = this.#context;
@@ -238,7 +238,7 @@ export class ClusterNode implements Lease {
     throw new Elsewhere(refuge);
   }
 
-  /** From now on this node becomes the owner of no further session: a request for a session without an owner goes to another node. */
+  /** Makes this node take no more sessions: it forwards requests for sessions without an owner to another node. */
   leave(): void {
     this.#isLeaving = true;
   }
@@ -249,7 +249,7 @@ export class ClusterNode implements Lease {
     return { serves: headers.get(FORWARDED) ?? owns, owns };
   }
 
-  /** Releases a session that has no clients here. */
+  /** Gives up the ownership of a session that has no clients here. */
   async release(key: OwnedKey): Promise<void> {
     if (this.#isClosed) return;
     await this.#context.directory.release(key).catch((error: unknown) => {
@@ -321,7 +321,7 @@ export class ClusterNode implements Lease {
     return heir;
   }
 
-  /** Answers a request here or forwards it, and tries again until the owner has answered, for at most a little longer than a lease. */
+  /** Answers a request here or forwards it, and retries until the owner has answered, for at most a little longer than a lease. */
   async route<T>(asked: ForwardableRequest, here: () => Promise<T>, there: Forwarding<T>): Promise<T> {
     const { clock } = this.#context;
     const until = clock.elapsed() + this.leaseMs + SLACK_MS;
@@ -375,7 +375,7 @@ export class ClusterNode implements Lease {
     }
   }
 
-  /** Renews the lease until the node closes. Sessions that were lost meanwhile are given up. */
+  /** Renews the lease until the node closes. Gives up sessions that another node has taken over meanwhile. */
   async #renew(): Promise<void> {
     const { directory, clock, logger } = this.#context;
     this.#cancelRenewal();
@@ -422,8 +422,7 @@ export class ClusterNode implements Lease {
   }
 
   /**
-   * Connects to another node, at every renewal until one attempt succeeds. Only a node that was reached once can be recognised as dead before its
-   * lease ends.
+   * Tries to connect to another node, at every renewal until it succeeds. Only a node that was reached once can be recognised as dead before its lease ends.
    */
   #meet(node: NodePlace): void {
     reach(node).then(

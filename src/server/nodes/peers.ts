@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { NodePlace } from '../store/store.ts';
 
-/** A node is dead when its port refuses connections for this long. A single refusal may come from a node that is starting. */
+/** A node counts as dead when its port has refused connections for this long. A single refusal may come from a node that is starting. */
 const REFUSED_MS = 400;
 
 interface Peer {
@@ -10,14 +10,14 @@ interface Peer {
   /** `tries`: the number of failed attempts to connect. `isBeingMet`: an attempt is under way. */
   tries: number;
   isBeingMet: boolean;
-  /** Since when the port of the peer refuses connections; null when it does not. */
+  /** The time since which the port of the peer refuses connections; null when it does not. */
   refusedSince: number | null;
   isDead: boolean;
   /** Called when the peer dies. */
   followed: Set<() => void>;
 }
 
-/** What this node knows about the other nodes from its own connections to them. */
+/** Tracks which other nodes are alive, by this node's own connections to them. */
 export class Peers {
   readonly #clock: Clock;
   readonly #peers = new Map<string, Peer>();
@@ -59,7 +59,9 @@ export class Peers {
     return () => followed.delete(end);
   }
 
-  /** Whether the caller must connect to a node: it was never reached, and no attempt is running. True marks an attempt as running. */
+  /**
+   * Whether the caller must try to connect to a node: it was never reached, and no attempt is running. If true, an attempt counts as running from then on.
+   */
   isToBeMet(node: NodePlace): boolean {
     const peer = this.#of(node.name);
     if (peer.wasReached || peer.isBeingMet) return false;
@@ -67,7 +69,7 @@ export class Peers {
     return true;
   }
 
-  /** An attempt to connect failed; returns how many did. A starting node registers before it listens, so a later attempt may succeed. */
+  /** Records a failed attempt to connect, and returns how many have failed. A starting node registers before it listens, so a later attempt may succeed. */
   notMet(node: NodePlace): number {
     const peer = this.#of(node.name);
     peer.isBeingMet = false;

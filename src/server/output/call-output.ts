@@ -10,7 +10,7 @@ const PROGRESS_BYTES = 32 * 1024;
 export interface CallOutputContext {
   toolName: string;
   clock: Clock;
-  /** The output as the schema of the tool makes it; throws when it does not fit. */
+  /** Returns the output after validation by the schema of the tool; throws when it does not fit. */
   check: (output: unknown) => unknown;
   /** Sends a preliminary output. */
   send: (output: unknown) => void;
@@ -19,14 +19,14 @@ export interface CallOutputContext {
 }
 
 /**
- * What the tool of one call sends while it runs, bounded in size and rate. A tool may report far more often than a page can show: values that come too soon after the
- * last one wait, and the newest replaces those before it. A value that cannot be sent never fails the call, which may have had its effect already.
+ * Sends the preliminary outputs of one call, limited in size and rate. A tool may report far more often than a page can show: a value that comes too soon
+ * waits, and a newer one replaces it. A value that cannot be sent never fails the call, which may already have had its effect.
  */
 export class CallOutput implements CallOutlet {
   private readonly context: CallOutputContext;
   /** The newest value that is not sent yet. */
   private waiting: { output: unknown } | null = null;
-  /** Before this time nothing more is sent. */
+  /** The time before which nothing more is sent. */
   private nextAt: number;
   private cancelTimer: (() => void) | null = null;
   private hasWarned = false;
@@ -53,7 +53,7 @@ export class CallOutput implements CallOutlet {
     this.cancelTimer?.();
   }
 
-  /** The value as JSON values: the tool may change its own object afterwards. */
+  /** Copies the value, because the tool may change its own object afterwards. */
   private copyOf(output: unknown): unknown {
     const text = JSON.stringify(this.context.check(output)) ?? 'null';
     const bytes = Buffer.byteLength(text);

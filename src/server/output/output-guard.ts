@@ -2,16 +2,15 @@ import type { Chunk } from '../../protocol/index.ts';
 import type { Purpose } from '../conversation/state/effects.ts';
 
 /**
- * Discards output that builds on a failed write. The state decides as if every write succeeded. When a write fails, the effects after it are
- * discarded, and so is everything that builds on them: a chunk of a message whose `start` was never sent, or the output of a call
- * that was never announced.
+ * Discards output that depends on a failed write. The state decides as if every write succeeded. When a write fails, the effects after it are discarded, and
+ * so is everything that depends on them: a chunk of a message whose `start` was never sent, or the output of a call that was never announced.
  */
 export class OutputGuard {
   /** The message of the last `start`. */
   private current: string | null = null;
   /** Calls that were announced and have no outcome yet. */
   private readonly calls: Set<string>;
-  /** Answers to user messages that could not be stored, until the state has forgotten them. */
+  /** The ids of answers to user messages that could not be stored, until the state has forgotten them. */
   private readonly withheld = new Set<string>();
 
   constructor(calls: Iterable<string> = []) {
@@ -34,7 +33,7 @@ export class OutputGuard {
       this.withheld.add(purpose.messageId);
   }
 
-  /** The state has forgotten the message, so the next `start` with its id is a new message and may be sent. */
+  /** Call it when the state has forgotten the message: the next `start` with its id begins a new message and may be sent. */
   release(messageId: string): void {
     this.withheld.delete(messageId);
   }

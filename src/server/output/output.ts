@@ -13,7 +13,7 @@ import { type Persistence, untilStored } from '../store/rules.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
 import { type DraftPace, Drafts } from './pace.ts';
 
-/** What the output of a session needs. */
+/** The objects and callbacks that the output of a session uses. */
 export interface OutputContext {
   store: Store;
   key: OwnedKey;
@@ -70,7 +70,7 @@ export class Output {
     }
   }
 
-  /** The message that chunks go to now. */
+  /** The message that the next chunks belong to. */
   get message(): Message | null {
     return this.current?.message ?? null;
   }
@@ -220,7 +220,7 @@ export class Output {
     );
   }
 
-  /** Stored messages without what is only a draft. */
+  /** Returns stored messages without their draft parts. */
   withoutDrafts(stored: Message[]): Message[] {
     return this.drafts.without(stored);
   }
@@ -236,7 +236,7 @@ export class Output {
     this.drafts.put(fold.message, length);
   }
 
-  /** Stores a message. While the store is unavailable it tries again, since the user has read the message. */
+  /** Stores a message. While the store is unavailable it retries, because the user has already read the message. */
   private put(message: Message): Promise<void> {
     return untilStored(() => this.store.putMessage(this.key, message), this.persistence);
   }
@@ -260,20 +260,23 @@ export class Output {
     return seq !== undefined && seq >= this.log.first ? seq : null;
   }
 
-  /** Whether the log has all of the message that is being written, so that a new owner finds it: from its first `start` on, which alone has its metadata. */
+  /**
+   * Whether the log has the whole message that is being written, so that a new owner finds it there. It must have the first `start`, because only that one
+   * has the metadata.
+   */
   private isWholeIn(log: SessionLog): boolean {
     const seq = this.message && this.startOf(this.message.id);
     const chunk = seq === null ? null : this.log.at(seq)?.chunk;
     return seq !== null && chunk?.type === 'start' && chunk.messageMetadata != null && log.keeps(seq);
   }
 
-  /** Calls back whenever the agent comes to rest; the returned function unsubscribes. */
+  /** Calls `callback` whenever the agent becomes idle or waits for an answer. The returned function unsubscribes. */
   onRest(callback: () => void): () => void {
     this.resting.add(callback);
     return () => this.resting.delete(callback);
   }
 
-  /** The agent came to rest, and the log has all of its chunks. */
+  /** Call it when the agent is idle or waits for an answer, and the log has all of its chunks. */
   rested(): void {
     for (const callback of this.resting) callback();
   }
@@ -292,7 +295,7 @@ export function decidedIn(message: Message | null): string[] {
   );
 }
 
-/** Chunks that a reader may lag before the agent waits for it. */
+/** How many chunks a reader may lag behind before the agent waits for it. */
 const MAX_LAG = 4096;
 
 /**
@@ -322,7 +325,7 @@ export class Readers {
     };
   }
 
-  /** Another connection became the active one: the agent waits for no reader. */
+  /** Call it when another connection became the active one: from then on the agent waits for no reader. */
   loseActive(): void {
     this.awaited = null;
     this.moved();
@@ -333,14 +336,14 @@ export class Readers {
     for (const reader of [...this.all]) reader.cut(why);
   }
 
-  /** A reader made progress. */
+  /** Call it when a reader made progress. */
   moved(): void {
     if (!this.full || this.isLagging()) return;
     this.full.goOn();
     this.full = null;
   }
 
-  /** Resolves when the reader of the active connection does not lag far; undefined when there is nothing to wait for. */
+  /** Resolves when the reader of the active connection has caught up enough; undefined when it does not lag. */
   room(): Promise<void> | undefined {
     if (!this.isLagging()) return undefined;
     this.full ??= untilCalled();
@@ -362,9 +365,9 @@ function untilCalled(): { room: Promise<void>; goOn: () => void } {
 
 /** How many characters back a word boundary is searched, so that a cut text does not end within a word. */
 const WORD = 24;
-/** Characters a second that no voice exceeds: about 250 words a minute. */
+/** No voice speaks more characters a second: about 250 words a minute. */
 const FASTEST = 25;
-/** Seconds of sound from which the pace of a voice can be measured. */
+/** The seconds of sound that suffice to measure the speed of a voice. */
 const ENOUGH = 1;
 
 /** The text of a message. */
@@ -372,7 +375,7 @@ export function textOf({ parts }: Message): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** The number of characters of a text that were spoken when that share of its sound was played: whole words, where the text has words. */
+/** The number of characters of a text that were spoken when that share of its sound was played, rounded down to whole words where possible. */
 export function heardLength(text: string, share: number): number {
   const length = Math.floor(text.length * Math.min(1, Math.max(0, share)));
   if (length >= text.length) return text.length;
@@ -387,9 +390,9 @@ export function heardLength(text: string, share: number): number {
 }
 
 /**
- * How many characters of a message can have been spoken in the sound that was sent of it, for a message that was cut off. No model tells which
- * word a piece of sound belongs to: the newest message of `others` that was spoken to its end tells how fast this voice speaks. Without one,
- * only words are left out that no voice could have reached. The first word always stays, so that the message can be continued.
+ * Estimates how many characters of a cut message were spoken in the sound that was sent. No model reports which word a piece of sound belongs to, so the
+ * speed of the voice is taken from the newest of `others` that was spoken to its end. Without one, only words are left out that no voice could have reached.
+ * The first word always stays, so that the message can be continued.
  */
 export function sentLength(message: Message, others: readonly Message[]): number {
   const text = textOf(message);

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { isTextPart } from '../log/take-over.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
 
-/** One timer for many writers: it calls each writer that asked for it at the end of the current window. */
+/** One timer for many writers: at the end of the current window it calls each writer that called `wake`. */
 export class BatchTimer {
   private readonly clock: Clock;
   private readonly ms: number;
@@ -34,8 +34,8 @@ export class BatchTimer {
 }
 
 /**
- * Decides for one reader when chunks leave. Chunks that a user waits for leave at once. Text leaves at once when nothing left within the last window, and
- * otherwise gathers until the window ends.
+ * Decides when chunks are sent to one reader. Text is sent at once if nothing was sent within the last window, and otherwise gathers until the window ends.
+ * All other chunks are sent at once.
  */
 export class Departure {
   private readonly window: BatchTimer;
@@ -48,7 +48,7 @@ export class Departure {
     this.leave = leave;
   }
 
-  /** A chunk arrived. It is called for every token, so it returns at once while text gathers, without reading the clock. */
+  /** Call it when a chunk arrived. It runs for every token, so it returns at once while text gathers, without reading the clock. */
   arrived(type: string | undefined): void {
     const isDelta = type === 'text-delta' || type === 'reasoning-delta';
     if (isDelta && this.isPlanned) return;
@@ -56,7 +56,7 @@ export class Departure {
     else this.leave();
   }
 
-  /** Everything leaves at the end of the window. */
+  /** Plans to send everything at the end of the window. */
   later(): void {
     if (this.isPlanned) return;
     this.isPlanned = true;
@@ -66,7 +66,7 @@ export class Departure {
     });
   }
 
-  /** Chunks left just now. */
+  /** Call it when chunks were sent. */
   left(): void {
     this.leftAt = this.window.now();
   }
@@ -103,10 +103,13 @@ export class Heartbeat {
 
 /** The share of the process's time that writing the drafts of all sessions may take. */
 const SHARE = 0.005;
-/** How long text may be in memory only: at least this long, because no user reads faster, and at most `MAX_MS`. */
+/**
+ * How long text may be only in memory. Drafts are not written more often than every `MIN_MS`, because no user reads faster, nor less often than every
+ * `MAX_MS`.
+ */
 const MIN_MS = 100;
 const MAX_MS = 1000;
-/** How long text may be without a draft when it is in a log that outlives the process: the draft is needed only if process and log are both lost. */
+/** How long text may have no draft if it is in a log that outlives the process. The draft is needed only if process and log are both lost. */
 const KEPT_MS = 12_000;
 
 /** Decides how soon a draft may be written, so that the drafts of all sessions together take a small share of the time. */
@@ -114,7 +117,7 @@ export class DraftPace {
   private readonly clock: Clock;
   /** How long the last draft took to write, as the expected cost of the next one; a guess before the first. */
   private costMs = 0.5;
-  /** The planned drafts use the whole share until this time. */
+  /** Until this time, planned drafts use up the whole share. */
   private bookedUntil = 0;
 
   constructor(clock: Clock) {
@@ -122,8 +125,8 @@ export class DraftPace {
   }
 
   /**
-   * How long the next draft of a session waits, from now. Its time is booked, so that sessions that start together do not write together. The first text of a
-   * message is stored at once, if the share allows. `isKept`: the text is in a log that outlives the process.
+   * Returns how long to wait before the next draft of a session, and books its time, so that sessions that start together do not write together. The first
+   * text of a message is stored at once, if the share allows. `isKept`: the text is in a log that outlives the process.
    */
   book({ isFirst, isKept = false }: { isFirst: boolean; isKept?: boolean }): number {
     const now = this.clock.elapsed();
@@ -143,7 +146,7 @@ export class DraftPace {
 
 type Sound = NonNullable<MessageMetadata['audio']>;
 
-/** What the drafts of a session need. */
+/** The objects and callbacks that the drafts of a session use. */
 export interface DraftsContext {
   store: Store;
   key: OwnedKey;
@@ -157,7 +160,7 @@ export interface DraftsContext {
   onFault: (error: unknown) => void;
 }
 
-/** Stores drafts of the message that is being written, for a process that dies before the end of the message. */
+/** Stores drafts of the message that is being written, in case the process dies before the end of the message. */
 export class Drafts {
   private readonly context: DraftsContext;
   /** The number of parts of each message when it was saved last, without drafts. */
@@ -177,18 +180,18 @@ export class Drafts {
     this.context = context;
   }
 
-  /** Notes a message that is stored, or new. */
+  /** Records how many parts of a stored or new message are saved. */
   know({ id, parts }: Message): void {
     this.saved.set(id, parts.length);
   }
 
-  /** A message starts. */
+  /** Call it when a message starts. */
   begin(messageId: string): void {
     this.isFirst = true;
     this.stored = this.saved.get(messageId) ?? 0;
   }
 
-  /** A chunk was appended. */
+  /** Call it when a chunk was appended. */
   appended(): void {
     // A new owner takes only text from the log, and everything else from the store: a part that is no text must be stored soon.
     if (this.hasTime && !this.isTextOnly()) this.drop();
@@ -236,7 +239,7 @@ export class Drafts {
     return this.writing;
   }
 
-  /** The message has ended. */
+  /** Call it when the message has ended. */
   release(messageId: string): void {
     this.saved.delete(messageId);
     this.sounds.delete(messageId);

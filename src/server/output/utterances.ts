@@ -7,7 +7,7 @@ export interface Sound {
   messageId: string;
   sampleRate: number;
   at: number;
-  /** The binary frame that brings it over a socket. */
+  /** The binary frame for a socket. */
   frame: Uint8Array;
 }
 
@@ -16,19 +16,19 @@ export function pcmOf({ frame }: Sound): Uint8Array {
   return frame.subarray(BINARY_HEADER);
 }
 
-/** How many bytes of PCM a piece has. */
+/** The number of PCM bytes in a piece. */
 export function soundBytes({ frame }: Sound): number {
   return frame.byteLength - BINARY_HEADER;
 }
 
-/** Bytes of the newest utterance that are kept for a listener that reconnects. */
+/** How many bytes of the newest utterance are kept for a listener that reconnects. */
 const MAX_KEPT_BYTES = 2 * 1024 * 1024;
-/** The number of an utterance has three bytes. */
+/** The largest number of an utterance: it has three bytes in the binary frame. */
 const MAX_NUMBER = 0xff_ff_ff;
-/** PCM has 16 bits. */
+/** The bytes of one sample of 16-bit PCM. */
 export const SAMPLE_BYTES = 2;
 
-/** The sound of a session: each message has an utterance of its own, and a listener that reconnects can continue the newest. */
+/** The sound of a session. Each message has its own utterance, and a listener that reconnects can continue the newest one. */
 export class Utterances {
   private n: number;
   private messageId: string | null = null;
@@ -39,12 +39,12 @@ export class Utterances {
   private oldest = 0;
   private keptBytes = 0;
 
-  /** `before`: the numbers that earlier owners of the session may have used. */
+  /** `before`: the highest number that earlier owners of the session may have used. */
   constructor(before = 0) {
     this.n = before % MAX_NUMBER;
   }
 
-  /** Numbers a piece of sound of a message, base64. */
+  /** Adds a piece of sound (base64) of a message, and returns it with its number and position. */
   add(messageId: string, sampleRate: number, data: string): Sound {
     if (messageId !== this.messageId || sampleRate !== this.sampleRate) {
       this.n = (this.n % MAX_NUMBER) + 1;
@@ -104,7 +104,7 @@ export class Utterances {
   }
 }
 
-/** Parses the place of a listener, `<n>-<at>`; null when it has another form. */
+/** Parses the sound position of a listener, `<n>-<at>`; null when the text has another form. */
 export function parseSoundPlace(text: string | null): { n: number; at: number } | null {
   const [, n, at] = /^(\d{1,8})-(\d{1,15})$/.exec(text ?? '') ?? [];
   return n === undefined || at === undefined ? null : { n: Number(n), at: Number(at) };

@@ -1,21 +1,21 @@
 import type { Pool, PoolClient, PoolConfig, QueryResultRow } from 'pg';
 import { StoreError } from '../store/store.ts';
 
-/** How to reach a database. */
+/** Options of a PostgreSQL store. */
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, as `pg` takes it. */
   url: string;
-  /** The schema that holds the tables; `duologue` unless given. Several servers may share a database with one schema each. */
+  /** The schema with the tables; `duologue` unless given. Several servers may share a database if each has its own schema. */
   schema?: string;
-  /** How many connections at most; 10 unless given. */
+  /** The largest number of connections; 10 unless given. */
   connections?: number;
-  /** How long a write or a read is repeated while the database is unreachable, in milliseconds; 10 seconds unless given. */
+  /** How long a write or a read is retried while the database is unreachable, in milliseconds; 10 seconds unless given. */
   retryForMs?: number;
   /** TLS, as `pg` takes it. */
   ssl?: PoolConfig['ssl'];
   /** The clock for stored times; that of the database unless given. */
   now?: () => number;
-  /** Called for connections that broke while they were idle. */
+  /** Called when an idle connection broke. */
   onWarning?: (message: string) => void;
 }
 
@@ -102,22 +102,16 @@ export class Database {
   }
 }
 
-/**
- * Codes of errors that pass: deadlocks and serialisation failures, a server that stops, starts or is read-only (during a failover), too many
- * connections.
- */
+/** Codes of temporary errors: deadlocks and serialisation failures, a server that stops, starts or is read-only (during a failover), too many connections. */
 const PASSING = new Set([
   ...['40001', '40P01', '57P01', '57P02', '57P03', '53300', '25006'],
   ...['ECONNREFUSED', 'ECONNRESET'],
 ]);
-/**
- * Codes of a database that cannot be used: too few resources (a full disk), a stop by an administrator, a system error, a login or privilege that was
- * taken away.
- */
+/** Codes of a database that cannot be used: too few resources (a full disk), a stop by an administrator, a system error, a revoked login or privilege. */
 const UNAVAILABLE = /^(53|57|58|28)|^42501$/;
 const BROKEN = /terminated|timeout|ended by|closed the connection|not queryable/i;
 
-/** Whether the same statement may succeed in a moment: the database, or the network to it, is unavailable. */
+/** Whether the same statement may succeed in a moment, because the database or the network is only unavailable. */
 function isPassing(error: unknown): boolean {
   const code = codeOf(error);
   if (code === null) return error instanceof Error && BROKEN.test(error.message);
@@ -135,7 +129,7 @@ export function codeOf(error: unknown): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-/** The text about a database that cannot be used: the cause, and what to do. It never contains the password. */
+/** The error text about a database that cannot be used: the cause, and what to do. It never contains the password. */
 export function describeFault(error: unknown, url: string): string {
   const where = placeOf(url);
   switch (codeOf(error)) {

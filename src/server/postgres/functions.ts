@@ -1,8 +1,8 @@
 /**
- * One function for each write, so that a write is one round trip and one transaction, and a client that stops in the middle holds no lock.
- * Each begins with the row of its session: the transaction that locks it is alone with the session. Then come the state of the user and that of the app, always in
- * this order. `p_at` is null where the time of the database is to be taken. `p_operation` is the same when a write is sent again because its answer was
- * lost: what was done is not done twice.
+ * One function for each write, so that a write is one round trip and one transaction, and a client that stops in the middle holds no lock. Each first locks
+ * the row of its session, so that only one transaction at a time changes the session. Then it locks the state of the user and that of the app, always in this
+ * order, so that no deadlock is possible. `p_at` is null when the function must use the time of the database. `p_operation` stays the same when a write is
+ * sent again because its answer was lost, so that the write has its effect only once.
  *
  * Errors: DL001 another owner, DL002 no such session, DL003 the session exists, DL004 state was changed meanwhile.
  */
@@ -301,8 +301,8 @@ end $$;
 `;
 
 /**
- * For lists over all users, for decisions and outputs that name a call without its session, and for decisions that an application makes in the name of
- * a person. Ids that clients and models make may be long, so indexes have their hash.
+ * Tables, columns and indexes for the server API: lists over all users, decisions and outputs that name a call without its session, decisions that an
+ * application makes in the name of a person. Ids of clients and models may be long, so indexes have their hash.
  */
 export const SERVER_API = `
 create table {schema}.commands (
@@ -325,7 +325,7 @@ begin
 end $$;
 `;
 
-/** Calls have the question that they ask, and what the user sent with a decision. Nodes of the version before continue to use the functions that they know. */
+/** Adds to calls the question to the user and the answer that the user sent. Nodes of the previous version continue to use the functions that they know. */
 export const QUESTIONS = `
 alter table {schema}.calls add column question text, add column answer text;
 

@@ -1,7 +1,7 @@
 /**
- * A store in one schema of PostgreSQL, for servers that outgrow one process: several may use it at once. `tables.ts` declares the tables, `functions.ts` has
- * a function of the database for each write, and `store.ts` calls them (through `schema-calls.ts`), as `node-directory.ts` does for nodes. `database.ts` owns
- * the connections, and repeats statements whose answer was lost. A change of tables or functions is a new step in `schema.ts`. All state is in the database.
+ * A store in one schema of PostgreSQL, which several processes may use at once. `tables.ts` declares the tables, `functions.ts` has a function of the
+ * database for each write, and `store.ts` calls them (through `schema-calls.ts`), as `node-directory.ts` does for nodes. `database.ts` owns the connections,
+ * and repeats statements whose answer was lost. A change of tables or functions is a new step in `schema.ts`. All state is in the database.
  */
 import { randomUUID } from 'node:crypto';
 import { type SharedStore, StoreError } from '../store/store.ts';
@@ -11,12 +11,10 @@ import { PostgresStore } from './store.ts';
 
 export type { PostgresOptions };
 
-/** How many sessions are written in parallel to try out a store that is opened. */
+/** How many test sessions are written in parallel when a store is opened. */
 const TRIALS = 4;
 
-/**
- * Writes a session as a conversation does, and removes it, so that a missing privilege of the database user fails the start and not a conversation.
- */
+/** Writes and removes a test session, so that a missing privilege of the database user fails the start and not a conversation. */
 async function tryOut(store: SharedStore): Promise<void> {
   const key = { app: '', user: '', id: randomUUID() };
   await store.createSession(key, {});
@@ -27,8 +25,8 @@ async function tryOut(store: SharedStore): Promise<void> {
 }
 
 /**
- * Opens the store in a schema of a database, creating what is missing. Several servers may use one; a database that cannot be used
- * throws a `StoreError` that says why.
+ * Opens the store in a schema of a database, and creates missing tables. Several nodes may use one store. Throws a `StoreError` with the reason when the
+ * database cannot be used.
  *
  * @example
  * const store = await openPostgresStore({ url: 'postgres://user:password@host/database' });

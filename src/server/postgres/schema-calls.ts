@@ -32,7 +32,7 @@ export class SchemaCalls {
     await this.run(key, name, values);
   }
 
-  /** The value that a function returns. `key`: the session that errors name; null for a function that is about no session. */
+  /** Calls a function and returns its value. `key`: the session for error texts; null for a function that is not about a session. */
   async value<T>(key: SessionKey | null, name: string, values: Value[]): Promise<T> {
     return ((await this.run<{ value: T }>(key, name, values)).rows[0] as { value: T }).value;
   }

@@ -1,4 +1,4 @@
-/** Every statement that reads, and the writes that need no function. The session is found by its name, the first value. */
+/** All statements that read, and the writes that need no function. The first value is the name of the session. */
 export function statementsIn(schema: string) {
   const ofSession = (table: string) =>
     `${schema}.${table} t where t.session = (select n from ${schema}.sessions where name = $1)`;

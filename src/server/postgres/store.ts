@@ -165,7 +165,7 @@ export class PostgresStore implements SharedStore {
 
   async deleteSession(key: SessionKey): Promise<boolean> {
     const { rows, again } = await this.#calls.run<{ value: boolean }>(key, 'delete_session', [nameIn(key)]);
-    // A repeated statement may find the session gone, because the first attempt removed it: that counts as success.
+    // A repeated statement may not find the session, because the first attempt removed it. That counts as success.
     return again || rows[0]?.value === true;
   }
 

@@ -34,10 +34,7 @@ function digest(parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }
 
-/**
- * A change of state as parameters of a function: the shared scopes in the order in which they are locked, then the scope, key and value of each
- * change.
- */
+/** State changes as parameters of a function: the shared scopes in the order in which they are locked, then the scope, key and value of each change. */
 export function deltaIn(key: SessionKey, delta: Record<string, unknown>): [Value, Value, Value, Value] {
   const scopes: string[] = [];
   const keys: string[] = [];
@@ -51,7 +48,7 @@ export function deltaIn(key: SessionKey, delta: Record<string, unknown>): [Value
   return [shared, scopes, keys, values];
 }
 
-/** The state values that the writer of a change had read, in the order of the keys of the change. */
+/** The state values that the tool had read before its change, in the order of the changed keys. */
 export function seenIn(
   key: SessionKey,
   delta: Record<string, unknown>,
@@ -67,7 +64,7 @@ function stateText(value: unknown): string | null {
   return isWordless ? null : toJson(value, 'The state');
 }
 
-/** The keys of a change: the full name, the scope, and the name within the scope. Temporary keys have no scope. */
+/** The keys of a state change: the full name, the scope, and the name within the scope. Temporary keys are left out. */
 function scopedKeys(
   key: SessionKey,
   delta: Record<string, unknown>,
@@ -90,7 +87,7 @@ function scopedKeys(
   return found;
 }
 
-/** The state of a session, from the members of the JSON objects that the database returns for each scope. */
+/** Reads the state of a session from the members of JSON objects, as the database returns them for each scope. */
 export function stateOf(row: {
   session: string | null;
   user: string | null;
@@ -107,7 +104,7 @@ function scopeOf(members: string | null): StateRecord {
   return state;
 }
 
-/** A list of JSON texts that the database has joined. */
+/** Parses JSON texts that the database has joined with commas. */
 export function listOf<T>(joined: string | null): T[] {
   return fromJson<T[]>(`[${joined ?? ''}]`);
 }

@@ -1,7 +1,7 @@
 /**
  * The data that several nodes share besides their store, in a Redis or Valkey: the logs of sessions, each a stream that outlives its owner, and the counters
  * of each user. `scripts.ts` has the scripts that Redis runs atomically, `redis-hub.ts` calls them, and `redis-connection.ts` owns the connection, which may
- * break at any time. No state is kept only here: when Redis is lost, readers get a `data-reset`, and no message is lost.
+ * break at any time. No state is only in Redis: when its data is lost, readers get a `data-reset`, and no message is lost.
  */
 import { randomUUID } from 'node:crypto';
 import type { Hub } from '../log/hub.ts';
@@ -12,13 +12,13 @@ import { aliveKey, RedisHub } from './redis-hub.ts';
 export type { RedisOptions };
 
 /**
- * A node that has sent no sign of life for this long counts as having no connections; a living node sends one every second. The time is short,
- * because the clients of a dead node reconnect at once: until then they count twice, and may be refused because of the limit of their user.
+ * A node whose alive key was not renewed for this long counts as having no connections; a living node renews it every second. The time is short, because
+ * clients of a dead node reconnect at once: until the key expires, their connections count twice, and may exceed the limit of their user.
  */
 const ALIVE_MS = 3000;
 
 /**
- * Connects to a Redis or Valkey. One that cannot be used throws a `StoreError` that says why.
+ * Connects to a Redis or Valkey server. Throws a `StoreError` with the reason when it cannot be used.
  *
  * @example
  * const duologue = createDuologue({ agent, store, hub: await openRedisHub({ url: 'redis://cache:6379' }), node: { address } });

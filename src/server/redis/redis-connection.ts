@@ -1,7 +1,7 @@
 import { StoreError } from '../store/store.ts';
 import type { Script } from './scripts.ts';
 
-/** How to reach a Redis. */
+/** Options of a Redis hub. */
 export interface RedisOptions {
   /** `redis://user:password@host:port/database`, or `rediss://` for TLS, as the package `redis` takes it. */
   url: string;
@@ -16,25 +16,22 @@ type Client = Awaited<ReturnType<typeof newClient>>;
 const CONNECT_MS = 2000;
 const MIN_WAIT_MS = 25;
 const MAX_WAIT_MS = 500;
-/** The time between two signs of life. */
+/** The time between two renewals of the alive key. */
 const BEAT_MS = 1000;
-/** When Redis does not answer a sign of life within this time, it is frozen or unreachable, and a new connection is made. */
+/** When Redis does not answer a renewal of the alive key within this time, it is frozen or unreachable, and a new connection is opened. */
 const ANSWER_MS = 2000;
 
-/** The connection to a Redis, which reconnects by itself. Without a connection every command is refused at once. A failed command never ends the process. */
+/** The connection to a Redis, which reconnects by itself. Without a connection every command fails at once. A failed command never ends the process. */
 export class RedisConnection {
   readonly #options: RedisOptions;
   readonly #onBack = new Set<() => void>();
-  /** The command that is sent as a sign of life every second. */
+  /** The command that renews the alive key, sent every second. */
   readonly #beat: readonly string[];
   #client: Client | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isBeating = false;
   #isAway = false;
-  /**
-   * The error with which Redis refused the last sign of life, because its memory is full or it is read-only; null when Redis accepted the sign of
-   * life.
-   */
+  /** The error with which Redis refused the last renewal, because its memory is full or it is read-only; null when Redis accepted it. */
   #refusal: string | null = null;
   #isClosed = false;
 
@@ -43,7 +40,7 @@ export class RedisConnection {
     this.#beat = beat;
   }
 
-  /** Connects; throws an error with the reason when it cannot. `beat`: the command that is sent every second. */
+  /** Connects. Throws an error with the reason when that fails. `beat`: the command that is sent every second. */
   static async open(options: RedisOptions, beat: readonly string[]): Promise<RedisConnection> {
     const connection = new RedisConnection(options, beat);
     // Throw when the first connection fails, because waiting does not repair a wrong address or password.
@@ -122,7 +119,7 @@ export class RedisConnection {
     for (const callback of [...this.#onBack]) callback();
   }
 
-  /** Sends a sign of life, which also checks that Redis answers: the package `redis` has no timeout for commands. */
+  /** Renews the alive key, and so checks that Redis answers, because the package `redis` has no timeout for commands. */
   #sayAlive(): void {
     const client = this.#client;
     if (this.#isBeating || !client?.isReady) return;
@@ -153,7 +150,7 @@ export class RedisConnection {
     this.#refusal = words;
   }
 
-  /** Replaces a connection on which Redis does not answer; the commands that wait for it fail. */
+  /** Replaces a connection on which Redis does not answer. Commands that wait for an answer fail. */
   #replace(client: Client): void {
     if (this.#client !== client) return;
     this.#away(new Error('It does not answer.'));
@@ -186,7 +183,7 @@ async function newClient(url: string, reconnectStrategy: (retries: number, cause
   });
 }
 
-/** The text about a Redis that cannot be used: the cause, and what to do. It never contains the password. */
+/** The error text about a Redis that cannot be used: the cause, and what to do. It never contains the password. */
 export function describeFault(error: unknown, url: string): string {
   const where = placeOf(url);
   const message = error instanceof Error ? error.message : String(error);

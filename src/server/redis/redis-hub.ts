@@ -5,17 +5,17 @@ import { type OwnedKey, type SessionKey, StaleFence } from '../store/store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { APPEND, CONNECTIONS, SPEND, TAKE } from './scripts.ts';
 
-/** How long a log is kept after its last chunk. */
+/** How long Redis keeps a log after its last chunk. */
 const KEEP_MS = 5 * 60_000;
 const KEEP_COUNTS_MS = 24 * 60 * 60_000;
 
 /** The results of `APPEND` for each log. */
 const ADDED: Record<number, Added> = { 1: 'kept', '-1': 'refused', '-2': 'gone' };
 
-/** What the Redis keys of a group of servers are made of. */
+/** The parts of the Redis keys of a group of nodes. */
 export interface Keys {
   prefix: string;
-  /** The name of this process, for counting connections. */
+  /** The name of this process, under which its connections are counted. */
   node: string;
 }
 
@@ -99,7 +99,7 @@ export class RedisHub implements Hub {
   }
 }
 
-/** A hash for use in keys: the names of users and sessions may contain any character. */
+/** A hash for use in keys, because the names of users and sessions may contain any character. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
