@@ -50,6 +50,8 @@ export interface KnownTools {
   names: ReadonlySet<string>;
   /** The names of agents whose tools are known only when they run: LLM agents with toolsets, and agents that are not LLM agents. */
   open: ReadonlySet<string>;
+  /** The data parts that tools say they send: the name of each part, and of the tool. */
+  data: readonly { name: string; tool: string }[];
 }
 
 /** Tools that ADK gives to agents by itself. */
@@ -59,6 +61,7 @@ const OF_ADK = ['transfer_to_agent', 'set_model_response', 'finish_task', 'exit_
 export function knownTools(root: AgentRoot): KnownTools {
   const names = new Set(OF_ADK);
   const open = new Set<string>();
+  const data: { name: string; tool: string }[] = [];
   if (isWorkflow(root) && !root.graph) open.add(root.name);
   for (const agent of agentsIn(root)) {
     if (!isLlmAgent(agent)) {
@@ -77,9 +80,11 @@ export function knownTools(root: AgentRoot): KnownTools {
       }
       own.add(name);
       names.add(name);
+      if (tool instanceof DuologueTool)
+        data.push(...tool.dataNames.map((part) => ({ name: part, tool: name })));
     }
   }
-  return { names, open };
+  return { names, open, data };
 }
 
 /** The error for an option that names a tool which no agent has, with names that it may have meant. */

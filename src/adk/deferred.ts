@@ -22,14 +22,8 @@ import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
 import { runDecided, type ServerTools } from './run.ts';
 import { servicesFor, type ToolServices } from './services.ts';
-import {
-  type CallLink,
-  checkState,
-  DuologueTool,
-  ToolContext,
-  toJsonOutput,
-  toJsonResponse,
-} from './tools.ts';
+import { type CallLink, ToolContext } from './tool-context.ts';
+import { checkState, DuologueTool, toJsonOutput, toJsonResponse } from './tools.ts';
 
 /** Identifies the agent and the session of a stored call, to find the call's tool. */
 export interface DeferredPlace {

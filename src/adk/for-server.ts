@@ -41,4 +41,4 @@ export {
   ServerTools,
   unlessAborted,
 } from './run.ts';
-export type { CallOutlet } from './tools.ts';
+export type { CallOutlet, DataOptions } from './tool-context.ts';

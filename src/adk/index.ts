@@ -4,4 +4,5 @@
  * weak reference). The gate keeps none, because the server stores a call that waits.
  */
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
-export { type ClientTool, DuologueTool, defineTool, type ServerTool, type ToolContext } from './tools.ts';
+export type { DataOptions, ToolContext } from './tool-context.ts';
+export { type ClientTool, DuologueTool, defineTool, type ServerTool } from './tools.ts';

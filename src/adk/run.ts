@@ -2,7 +2,8 @@ import { type BaseTool, type Context, createEventActions, isAgentTool } from '@g
 import { type ToolFacts, toolTimedOut } from '../protocol/index.ts';
 import type { AgentFastPath } from './fast-path.ts';
 import { isQuestionTool, questionOf } from './questions.ts';
-import { CallLink, type CallOutlet, DuologueTool, ToolContext } from './tools.ts';
+import { CallLink, type CallOutlet, ToolContext } from './tool-context.ts';
+import { DuologueTool } from './tools.ts';
 
 /** The run of an agent that is used as a tool. The gates of that agent's tools use it. */
 export interface InnerRun {

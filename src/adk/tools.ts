@@ -1,6 +1,8 @@
-import { BaseTool, Context, FunctionTool } from '@google/adk';
+import { BaseTool, type Context, FunctionTool } from '@google/adk';
 import { z } from 'zod/v4';
 import { cut, LIMITS } from '../protocol/limits.ts';
+import type { DataSchemas } from '../protocol/own-data.ts';
+import { type ToolContext, toToolContext } from './tool-context.ts';
 
 /**
  * Caches the declaration of a tool. ADK converts the schema of the arguments anew for every model call, though it never changes. Each caller gets a copy,
@@ -61,69 +63,6 @@ function withDigits(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value;
 }
 
-/** Sends the preliminary outputs of one call. The server implements it. */
-export interface CallOutlet {
-  /** Sends a preliminary output. Never throws. */
-  progress(output: unknown): void;
-  /** Call it when the call has ended. An output that waits to be sent is discarded. */
-  close(): void;
-}
-
-/** Connects the tool of one call to its conversation, until the call ends. Most tools send nothing, so the outlet is created only when it is used. */
-export class CallLink {
-  private readonly make: () => CallOutlet;
-  private made: CallOutlet | null = null;
-  private isClosed = false;
-
-  constructor(make: () => CallOutlet) {
-    this.make = make;
-  }
-
-  /** The outlet of the call; null when the call has ended. */
-  get outlet(): CallOutlet | null {
-    if (this.isClosed) return null;
-    this.made ??= this.make();
-    return this.made;
-  }
-
-  /** Call it when the call has ended. Outputs that its tool sends later are ignored. */
-  close(): void {
-    this.isClosed = true;
-    this.made?.close();
-  }
-}
-
-/** The context of a call: ADK's own context, with access to the conversation that the tool runs in. */
-export class ToolContext extends Context {
-  readonly #link: CallLink | undefined;
-
-  constructor(options: ConstructorParameters<typeof Context>[0], link?: CallLink) {
-    super(options);
-    this.#link = link;
-  }
-
-  /**
-   * Shows a preliminary output on the page while the tool runs; the next one replaces it, and the output of the call replaces the last one. At most
-   * five a second are sent; a newer output replaces one that still waits. A value that is no JSON, larger than 32 KB, or does not fit the schema of
-   * the output is logged and not sent. In an agent that is used as a tool it does nothing.
-   */
-  progress(output: unknown): void {
-    this.#link?.outlet?.progress(output);
-  }
-}
-
-/** The context that the tool of a call gets. Inside an agent that is used as a tool, the context has no conversation. */
-function toToolContext(context: Context): ToolContext {
-  if (context instanceof ToolContext) return context;
-  const { invocationContext, actions: eventActions, functionCallId, toolConfirmation } = context;
-  return new ToolContext({
-    invocationContext,
-    eventActions,
-    ...(functionCallId === undefined ? {} : { functionCallId }),
-    ...(toolConfirmation === undefined ? {} : { toolConfirmation }),
-  });
-}
-
 type Parameters = z.ZodObject;
 type NoParameters = z.ZodObject<Record<never, never>>;
 type Args<P extends Parameters> = z.output<P>;
@@ -158,8 +97,11 @@ interface Definition<P extends Parameters, O> {
 }
 
 /** A tool that runs on the server. */
-export interface ServerTool<P extends Parameters, O = unknown> extends Definition<P, O> {
+export interface ServerTool<P extends Parameters, O = unknown, D extends DataSchemas = DataSchemas>
+  extends Definition<P, O> {
   runsOn?: 'server';
+  /** The schemas of the data parts that the tool sends, as the option `data` of the server has them: they type `context.data`. Unless given, any name and value compiles. */
+  data?: D;
   /** The tool has no side effects, so its calls run in parallel with others. Otherwise the calls of a session run one after the other. */
   concurrent?: boolean;
   /** How long a call may run, in milliseconds; null means no limit. It replaces the option `toolTimeoutMs` of the server. */
@@ -168,7 +110,7 @@ export interface ServerTool<P extends Parameters, O = unknown> extends Definitio
    * Does the work. It returns the output; an error that it throws is shown to user and model. An async generator shows each value that it yields as a preliminary output;
    * the value that it returns is the output, or else the last one that it yielded.
    */
-  execute: (args: Args<P>, context: ToolContext) => Maybe<O> | AsyncGenerator<O, O | Void, unknown>;
+  execute: (args: Args<P>, context: ToolContext<D>) => Maybe<O> | AsyncGenerator<O, O | Void, unknown>;
 }
 
 /** A tool that runs in the browser. */
@@ -239,6 +181,11 @@ export class DuologueTool<
   /** Whether the definition has a schema that outputs must fit. */
   get checksOutput(): boolean {
     return this.definition.output !== undefined;
+  }
+
+  /** The names of the data parts that the definition says the tool sends. */
+  get dataNames(): string[] {
+    return this.definition.runsOn === 'client' ? [] : Object.keys(this.definition.data ?? {});
   }
 
   /** Whether calls of the tool may need approval. */
@@ -353,9 +300,11 @@ type Parameters_<F> = F extends (input: infer I) => unknown ? I : never;
 export function defineTool<P extends Parameters = NoParameters, O = unknown>(
   definition: ClientTool<P, O>,
 ): DuologueTool<z.input<P>, O, 'client'>;
-export function defineTool<P extends Parameters = NoParameters, O = unknown>(
-  definition: ServerTool<P, O>,
-): DuologueTool<z.input<P>, Shown<O>, 'server'>;
+export function defineTool<
+  P extends Parameters = NoParameters,
+  O = unknown,
+  D extends DataSchemas = DataSchemas,
+>(definition: ServerTool<P, O, D>): DuologueTool<z.input<P>, Shown<O>, 'server'>;
 export function defineTool(definition: unknown): DuologueTool {
   return new DuologueTool(definition as AnyDefinition);
 }

@@ -1,5 +1,6 @@
 import type { InferUITools, ToolSet, UIMessage, UIMessageChunk, UITools } from 'ai';
 import type { z } from 'zod/v4';
+import type { DataSchemas, OwnDataParts } from './own-data.ts';
 import type { DATA } from './wire/data.ts';
 import type {
   acceptedRequest,
@@ -69,12 +70,14 @@ export type MessageTools<TOOLS extends ToolRecord> = string extends keyof TOOLS
         (TOOLS[Name] extends { readonly runsOn: infer RunsOn } ? { runsOn: RunsOn } : unknown);
     };
 
-/** A chat message as the AI SDK keeps it, with our metadata and data parts. `Message<typeof tools>` types the parts of these tools. */
-export type Message<TOOLS extends ToolRecord = ToolRecord> = UIMessage<
-  MessageMetadata,
-  DataParts,
-  MessageTools<TOOLS>
->;
+/**
+ * A chat message as the AI SDK keeps it, with our metadata and data parts. `Message<typeof tools>` types the parts of these tools, and
+ * `Message<typeof tools, typeof data>` also the data parts that the application declared.
+ */
+export type Message<
+  TOOLS extends ToolRecord = ToolRecord,
+  SCHEMAS extends DataSchemas = DataSchemas,
+> = UIMessage<MessageMetadata, DataParts & OwnDataParts<SCHEMAS>, MessageTools<TOOLS>>;
 
 /** One piece of the UI message stream. */
 export type Chunk = UIMessageChunk<MessageMetadata, DataParts>;

@@ -15,6 +15,7 @@ type Say = (message: string) => void;
  */
 export class Grammar {
   private readonly mode: GrammarMode;
+  private readonly own: readonly string[];
   private readonly schemas = new Map<string, z.ZodType | null>();
   private readonly calls = new Map<string, ToolCallState>();
   private readonly earlier = new Set<string>();
@@ -23,8 +24,10 @@ export class Grammar {
   private finished = false;
   private step: 'none' | 'empty' | 'asking' = 'none';
 
-  constructor(mode: GrammarMode) {
+  /** `own`: the names of the data that the application declared. */
+  constructor(mode: GrammarMode, own: readonly string[] = []) {
     this.mode = mode;
+    this.own = own;
   }
 
   push(chunk: Chunk): string[] {
@@ -130,7 +133,7 @@ export class Grammar {
   private schemaOf(type: string): z.ZodType | null {
     const known = this.schemas.get(type);
     if (known !== undefined) return known;
-    const schema = chunkSchema(type);
+    const schema = chunkSchema(type, this.own);
     this.schemas.set(type, schema);
     return schema;
   }

@@ -1,7 +1,7 @@
 import { ProtocolError } from './errors.ts';
 import { base64Bytes, cut, LIMITS, type Limits, nestsWithin } from './limits.ts';
 import { type Answer, answersIn } from './tool-call.ts';
-import { messageMetadata } from './wire/values.ts';
+import { SERVER_METADATA } from './wire/values.ts';
 
 /** A part of a user message: text, a file as base64, or a file that this server has stored. */
 export type InputPart =
@@ -34,8 +34,6 @@ export function readRequest(
 
 type Fields = Record<string, unknown>;
 
-/** The metadata keys that only the server writes; a page cannot set them. */
-const SERVER_METADATA: ReadonlySet<string> = new Set(Object.keys(messageMetadata.shape));
 const NAME_LENGTH = 256;
 const URL_LENGTH = 2_048;
 

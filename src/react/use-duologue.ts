@@ -2,26 +2,31 @@ import { type UseChatHelpers, useChat } from '@ai-sdk/react';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { ExecutorOption } from '../client/executors.ts';
 import type { Message, TokenUsage, ToolRecord } from '../protocol/chunks.ts';
+import type { DataSchemas } from '../protocol/own-data.ts';
 import { Conversation } from './conversation.ts';
 import { type PendingApproval, pendingApprovals, totalUsage } from './messages.ts';
 import type { ConversationOptions, ConversationState } from './options.ts';
 
 /** Options of `useDuologue`. With `typeof tools` of the server, `tools` must have a function for each tool that runs in the browser. */
-export type UseDuologueOptions<TOOLS extends ToolRecord = ToolRecord> = Omit<
-  ConversationOptions,
-  'sessionId' | 'tools' | 'messages' | 'onFinish'
-> &
+export type UseDuologueOptions<
+  TOOLS extends ToolRecord = ToolRecord,
+  SCHEMAS extends DataSchemas = DataSchemas,
+> = Omit<ConversationOptions, 'sessionId' | 'tools' | 'messages' | 'onFinish'> &
   ExecutorOption<'tools', Message<TOOLS>> & {
     /** The session to continue. Without one, a new session starts. */
     sessionId?: string | undefined;
     /** The messages of the session. Without them, they are loaded from the server. */
-    messages?: Message<TOOLS>[] | undefined;
-    onFinish?: ((result: { message: Message<TOOLS>; messages: Message<TOOLS>[] }) => void) | undefined;
+    messages?: Message<TOOLS, SCHEMAS>[] | undefined;
+    onFinish?:
+      | ((result: { message: Message<TOOLS, SCHEMAS>; messages: Message<TOOLS, SCHEMAS>[] }) => void)
+      | undefined;
   };
 
 /** The result of `useDuologue`: everything that `useChat` returns, and the additions for approvals, connection and session. */
-export interface UseDuologueHelpers<TOOLS extends ToolRecord = ToolRecord>
-  extends UseChatHelpers<Message<TOOLS>> {
+export interface UseDuologueHelpers<
+  TOOLS extends ToolRecord = ToolRecord,
+  SCHEMAS extends DataSchemas = DataSchemas,
+> extends UseChatHelpers<Message<TOOLS, SCHEMAS>> {
   /** The current mode: a change waits for the end of the response that is being read. */
   mode: ConversationState['mode'];
   /** The state of the connection. */
@@ -60,15 +65,15 @@ export interface UseDuologueHelpers<TOOLS extends ToolRecord = ToolRecord>
  * const { messages, sendMessage, approvals, approve } = useDuologue({ url: '/duologue', mode: 'bidi' });
  *
  * @example
- * import type { tools } from './server/tools.ts';
- * const { messages, approvals } = useDuologue<typeof tools>({ url: '/duologue', mode: 'bidi', tools: { get_location } });
+ * import type { data, tools } from './server/tools.ts';
+ * const { messages, approvals } = useDuologue<typeof tools, typeof data>({ url: '/duologue', mode: 'bidi', tools: { get_location } });
  */
-export function useDuologue<TOOLS extends ToolRecord = ToolRecord>(
-  options: UseDuologueOptions<TOOLS>,
-): UseDuologueHelpers<TOOLS> {
+export function useDuologue<TOOLS extends ToolRecord = ToolRecord, SCHEMAS extends DataSchemas = DataSchemas>(
+  options: UseDuologueOptions<TOOLS, SCHEMAS>,
+): UseDuologueHelpers<TOOLS, SCHEMAS> {
   const helpers: UseDuologueHelpers = useUntyped(options as unknown as UseDuologueOptions);
-  // `TOOLS` exists only at compile time, so a cast is enough.
-  return helpers as unknown as UseDuologueHelpers<TOOLS>;
+  // The type parameters exist only at compile time, so a cast is enough.
+  return helpers as unknown as UseDuologueHelpers<TOOLS, SCHEMAS>;
 }
 
 function useUntyped(options: UseDuologueOptions): UseDuologueHelpers {

@@ -136,6 +136,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       clientTimeoutMs: options.clientTimeoutMs === undefined ? 60_000 : options.clientTimeoutMs,
       toolTimeoutMs: options.toolTimeoutMs === undefined ? 60_000 : options.toolTimeoutMs,
       concurrentTools: options.concurrentTools ?? [],
+      data: options.data ?? {},
       whenBusy: options.whenBusy ?? 'queue',
       maxSessionBytes: history.maxSessionBytes,
       limits: limitsWithin(budget, options.limits),

@@ -1,6 +1,7 @@
 import type { RunConfig, Runner } from '@google/adk';
 import type { AgentRoot, Driver, GatePlugin } from '../adk/for-server.ts';
 import type { Limits, SessionCapabilities } from '../protocol/index.ts';
+import type { DataSchemas } from '../protocol/own-data.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
 import type { RefusedAnswers } from './ledger/refused-answers.ts';
@@ -30,6 +31,8 @@ export interface SessionOptions {
   toolTimeoutMs: number | null;
   /** The names of native tools without side effects, which may run in parallel. */
   concurrentTools: readonly string[];
+  /** The schemas of the data parts that tools may send. */
+  data: DataSchemas;
   /** Over BIDI: what a typed message does while the agent speaks. */
   whenBusy: 'queue' | 'interrupt';
   /** The largest size of a stored session, in bytes. */

@@ -18,6 +18,7 @@ import {
 import type { RetryPolicy } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type Check, checkOptions as check, type OptionChecks } from '../protocol/options.ts';
+import { type DataSchemas, ownDataNameFault } from '../protocol/own-data.ts';
 import type { AccessOptions } from './access/access.ts';
 import { areProxies, type TrustedProxies } from './access/client-address.ts';
 import { type BudgetLimits, defaultBudget, type RateLimit } from './access/limits.ts';
@@ -117,6 +118,11 @@ export interface DuologueOptions {
   toolTimeoutMs?: number | null;
   /** The names of native tools without side effects, which may run in parallel. Tools made with `defineTool` say so in their definition. */
   concurrentTools?: readonly string[];
+  /**
+   * The `data-*` parts that tools may add to messages (`context.data`): a schema for each name, of zod or of any other library that follows Standard Schema. Names of the
+   * protocol are refused.
+   */
+  data?: DataSchemas;
   /** Over BIDI: what a typed message does while the agent speaks. It waits, unless `interrupt` is given. */
   whenBusy?: SessionOptions['whenBusy'];
   /** ADK's configuration of live runs: voice, modalities, activity detection. */
@@ -223,6 +229,19 @@ function isFreePath(value: unknown): boolean {
   return isPath && !/^\/(?:live|stream|sessions|approvals|login|health)(?:\/|$)/.test(value);
 }
 
+/** Checks the option `data`: schemas by names that the protocol does not use. */
+const dataSchemas: Check = (value) => {
+  if (!isObject(value)) return 'an object of schemas';
+  for (const [name, schema] of Object.entries(value)) {
+    const fault = ownDataNameFault(name);
+    if (fault) return `an object without ${JSON.stringify(name)} (${fault})`;
+    const standard = schema != null && (schema as { '~standard'?: unknown })['~standard'];
+    if (!isObject(standard) || typeof standard.validate !== 'function')
+      return `an object whose ${JSON.stringify(name)} is a schema of zod, or of another library that follows Standard Schema`;
+  }
+  return null;
+};
+
 /** The check of each option. */
 export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   agent: has(isObject, 'an agent, a Workflow or an App of @google/adk'),
@@ -265,6 +284,7 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   questionTimeoutMs: time,
   toolTimeoutMs: time,
   concurrentTools: texts,
+  data: dataSchemas,
   whenBusy: oneOf('queue', 'interrupt'),
   live: object,
   driver: oneOf('live', 'turn'),
@@ -310,12 +330,16 @@ export function checkOptions(options: DuologueOptions): void {
 }
 
 /**
- * Checks the tools of an agent and the options that name tools, since a misspelt name would let a tool run unapproved. Throws when no agent has such a tool.
+ * Checks the tools of an agent, their data and the options that name tools, since a misspelt name would let a tool run unapproved. Throws when no agent has such a tool.
  * Where a toolset may still bring it, which is known only when the agent runs, it logs a warning instead.
  */
 export function checkTools(options: DuologueOptions, logger: Logger): void {
   const { agent, toolsRequiringApproval = [], concurrentTools = [] } = options;
-  const { names, open } = knownTools(rootOf(agent));
+  const { names, open, data } = knownTools(rootOf(agent));
+  for (const { name, tool } of data) {
+    if (Object.hasOwn(options.data ?? {}, name)) continue;
+    throw new Error(`The tool "${tool}" sends the data "${name}", which the option "data" does not declare.`);
+  }
   const named = [
     ...toolsRequiringApproval.map((name) => ['toolsRequiringApproval', name] as const),
     ...concurrentTools.map((name) => ['concurrentTools', name] as const),

@@ -117,7 +117,7 @@ describe('protocol.schema.json', () => {
   test('has a definition for each chunk and frame, with its fields', () => {
     const { $defs } = jsonSchema() as { $defs: Record<string, { properties: object; required: string[] }> };
     const expected = [
-      ...['chunk', 'clientFrame', 'serverFrame', 'error'],
+      ...['chunk', 'clientFrame', 'serverFrame', 'error', 'chunk.data-own'],
       ...[...CHUNK_TYPES, ...Object.keys(DATA).map((name) => `data-${name}`)].map((type) => `chunk.${type}`),
       ...Object.keys(CLIENT_FRAMES).map((type) => `clientFrame.${type}`),
       ...Object.keys(SERVER_FRAMES).map((type) => `serverFrame.${type}`),

@@ -172,6 +172,55 @@ describe('the types of tools', () => {
     new DuologueTransport({ url: '/' });
   });
 
+  it('type the data parts that the application declared, on the page and in the context of a tool', () => {
+    const data = { chart: z.object({ title: z.string(), values: z.array(z.number()).default([]) }) };
+    type Part = Message<Tools, typeof data>['parts'][number];
+    type Chart = Extract<Part, { type: 'data-chart' }>;
+    expectTypeOf<Chart['data']>().toEqualTypeOf<{ title: string; values: number[] }>();
+    expectTypeOf<Extract<Message<Tools>['parts'][number], { type: 'data-chart' }>>().toBeNever();
+    type Image = Extract<Part, { type: 'data-image' }>;
+    expectTypeOf<Image['data']>().toEqualTypeOf<{ mediaType: string; data: string }>();
+    type Weather = Extract<Part, { type: 'tool-get_weather'; state: 'output-available' }>;
+    expectTypeOf<Weather['output']>().toEqualTypeOf<{ city: string; degrees: number }>();
+    type Hook = typeof useDuologue<Tools, typeof data>;
+    expectTypeOf<ReturnType<Hook>['messages']>().toEqualTypeOf<Message<Tools, typeof data>[]>();
+    new DuologueTransport<Message<Tools, typeof data>>({ url: '/', executors });
+    const plot = defineTool({
+      name: 'plot',
+      description: 'Plots.',
+      data,
+      parameters: z.object({ title: z.string() }),
+      execute: ({ title }, context) => {
+        context.data('chart', { title }, { id: 'one' });
+        // @ts-expect-error no data of that name is declared
+        context.data('graph', { title });
+        // @ts-expect-error the title is no number
+        context.data('chart', { title: 1 });
+        return { title };
+      },
+    });
+    expectTypeOf<InferUITools<{ plot: typeof plot }>['plot']['output']>().toEqualTypeOf<{ title: string }>();
+    defineTool({
+      name: 'plot',
+      description: 'Plots.',
+      async *execute(_args, context) {
+        context.data('anything', 1);
+        yield 1;
+      },
+    });
+    defineTool({
+      name: 'plot',
+      description: 'Plots.',
+      data,
+      async *execute(_args, context) {
+        context.data('chart', { title: 'x' });
+        // @ts-expect-error no data of that name is declared
+        context.data('graph', 1);
+        yield 1;
+      },
+    });
+  });
+
   it('type the hook: its tools, messages and approvals', () => {
     type Hook = typeof useDuologue<Tools>;
     type Options = Parameters<Hook>[0];

@@ -14,7 +14,7 @@ const MAX_FILE_LINES = 450;
 const owners: Record<string, string[]> = {
   context: ['context', 'effects', 'inputs', 'policy', 'errors'].map((name) => `state/${name}.ts`),
   messages: ['messages', 'open-calls', 'call-states'].map((name) => `state/${name}.ts`),
-  run: ['state/agent-run.ts'],
+  run: ['state/agent-run.ts', 'state/call-reports.ts'],
   speech: ['state/speech.ts'],
   calls: ['state/calls/'],
   driver: ['state/driver/'],

@@ -159,13 +159,18 @@ export const dataEnvelope = z.object({
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** The schema of a whole chunk, `type` included; null when the protocol has no such chunk. Unknown fields are an error. */
-export function chunkSchema(type: string): z.ZodType | null {
+/**
+ * The schema of a whole chunk, `type` included; null when the protocol has no such chunk. Unknown fields are an error. `own`: the names of the data that
+ * the application declared.
+ */
+export function chunkSchema(type: string, own: readonly string[] = []): z.ZodType | null {
   if (Object.hasOwn(CHUNKS, type)) {
     const { fields } = CHUNKS[type as keyof typeof CHUNKS];
     return z.strictObject({ type: z.literal(type), ...(fields.shape as Shape) });
   }
   const name = type.replace(/^data-/, '');
+  if (name !== type && own.includes(name))
+    return z.strictObject({ type: z.literal(type), ...dataEnvelope.shape });
   if (name === type || !Object.hasOwn(DATA, name)) return null;
   const { fields } = DATA[name as DataName];
   return z.strictObject({

@@ -108,6 +108,9 @@ export const messageMetadata = z.object({
   createdAt: milliseconds.optional(),
 });
 
+/** The metadata fields that only the server writes; neither pages nor tools can set them. */
+export const SERVER_METADATA: ReadonlySet<string> = new Set(Object.keys(messageMetadata.shape));
+
 const outline = z.looseObject({
   id,
   role: z.enum(['system', 'user', 'assistant']),

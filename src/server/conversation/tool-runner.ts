@@ -1,13 +1,5 @@
 import type { BaseTool } from '@google/adk';
-import {
-  answerDeferred,
-  type CallOutlet,
-  findTool,
-  type Outcome,
-  preliminaryOutput,
-  runDeferred,
-  ServerTools,
-} from '../../adk/for-server.ts';
+import { answerDeferred, findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
 import { CallOutput } from '../output/call-output.ts';
@@ -34,28 +26,20 @@ export class ToolRunner {
   private stopping = new AbortController();
 
   constructor(context: ToolRunnerContext) {
-    const { key, engine } = context;
-    const { clock, options, owners } = engine;
+    const { key, engine, apply, logFields } = context;
+    const { clock, options, owners, logger } = engine;
     this.context = context;
     this.tools = new ServerTools({
       timeoutMs: options.toolTimeoutMs,
       concurrent: options.concurrentTools,
       after: (ms, callback) => clock.after(ms, callback),
-      outlet: (callId, tool) => this.outletOf(callId, tool),
+      outlet: (callId, tool) =>
+        new CallOutput({
+          ...{ tool, data: options.data, clock },
+          report: (report) => apply({ ...report, callId }),
+          warn: (text) => logger.warn(text, { ...logFields(), call: callId }),
+        }),
       start: (signal, run) => owners.startAsOwner(key, signal, run),
-    });
-  }
-
-  /** Creates the outlet through which the tool of a call sends preliminary outputs. */
-  private outletOf(callId: string, tool: BaseTool): CallOutlet {
-    const { engine, apply, logFields } = this.context;
-    const { clock, logger } = engine;
-    return new CallOutput({
-      toolName: tool.name,
-      clock,
-      check: (value) => preliminaryOutput(tool, value),
-      send: (output) => apply({ type: 'tool-progress', callId, output }),
-      warn: (text) => logger.warn(text, { ...logFields(), call: callId }),
     });
   }
 

@@ -1,19 +1,24 @@
-import type { CallOutlet } from '../../adk/for-server.ts';
+import type { BaseTool } from '@google/adk';
+import { type CallOutlet, type DataOptions, preliminaryOutput } from '../../adk/for-server.ts';
+import type { Chunk } from '../../protocol/index.ts';
+import { type DataSchemas, readOwnData } from '../../protocol/own-data.ts';
 import type { Clock } from '../clock.ts';
+import { CallData } from './call-data.ts';
+import { jsonOf, Throttle } from './throttle.ts';
 
-/** The time between two preliminary outputs of a call. */
-const PROGRESS_MS = 200;
-/** The largest preliminary output, as JSON. */
-const PROGRESS_BYTES = 32 * 1024;
+/** What a tool reports while it runs, as the state takes it. */
+export type CallReport =
+  | { type: 'tool-progress'; output: unknown }
+  | { type: 'tool-chunks'; chunks: Chunk[] };
 
 /** The tool, clock and callbacks that a `CallOutput` uses. */
 export interface CallOutputContext {
-  toolName: string;
+  tool: BaseTool;
+  /** The schemas of the data parts that tools may send. */
+  data: DataSchemas;
   clock: Clock;
-  /** Returns the output after validation by the schema of the tool; throws when it does not fit. */
-  check: (output: unknown) => unknown;
-  /** Sends a preliminary output. */
-  send: (output: unknown) => void;
+  /** Sends what the tool reported. */
+  report: (report: CallReport) => void;
   /** Logs why a value of the tool is not sent. */
   warn: (text: string) => void;
 }
@@ -24,64 +29,53 @@ export interface CallOutputContext {
  */
 export class CallOutput implements CallOutlet {
   private readonly context: CallOutputContext;
-  /** The newest value that is not sent yet. */
+  /** The newest preliminary output that is not sent yet. */
   private waiting: { output: unknown } | null = null;
-  /** The time before which nothing more is sent. */
-  private nextAt: number;
-  private cancelTimer: (() => void) | null = null;
-  private hasWarned = false;
+  private readonly pace: Throttle;
+  private readonly parts: CallData;
+  /** What was warned about. A tool may report the same bad value a thousand times. */
+  private readonly warned = new Set<string>();
   private isClosed = false;
 
   constructor(context: CallOutputContext) {
+    const { clock, report } = context;
     this.context = context;
-    this.nextAt = context.clock.elapsed();
+    this.pace = new Throttle(clock, () => {
+      if (this.waiting) report({ type: 'tool-progress', output: this.waiting.output });
+      this.waiting = null;
+    });
+    this.parts = new CallData(clock, (chunks) => report({ type: 'tool-chunks', chunks }));
   }
 
   progress(output: unknown): void {
-    if (this.isClosed) return;
-    try {
-      this.waiting = { output: this.copyOf(output) };
-    } catch (error) {
-      this.warn(error instanceof Error ? error.message : String(error));
-      return;
-    }
-    this.flush();
+    this.attempt('a preliminary output', () => {
+      this.waiting = { output: jsonOf(preliminaryOutput(this.context.tool, output)).value };
+      this.pace.request();
+    });
+  }
+
+  data(name: string, value: unknown, options: DataOptions): void {
+    this.attempt(`the data "${name}"`, () =>
+      this.parts.add(name, jsonOf(readOwnData(this.context.data, name, value)), options),
+    );
   }
 
   close(): void {
     this.isClosed = true;
-    this.cancelTimer?.();
+    this.pace.cancel();
+    this.parts.close();
   }
 
-  /** Copies the value, because the tool may change its own object afterwards. */
-  private copyOf(output: unknown): unknown {
-    const text = JSON.stringify(this.context.check(output)) ?? 'null';
-    const bytes = Buffer.byteLength(text);
-    if (bytes > PROGRESS_BYTES) throw new Error(`it has ${bytes} bytes, and ${PROGRESS_BYTES} are allowed`);
-    return JSON.parse(text);
-  }
-
-  private flush(): void {
-    const { clock, send } = this.context;
-    if (!this.waiting || this.cancelTimer) return;
-    const now = clock.elapsed();
-    if (now < this.nextAt) {
-      this.cancelTimer = clock.after(this.nextAt - now, () => {
-        this.cancelTimer = null;
-        this.flush();
-      });
-      return;
+  /** Takes a value of the tool, while the call runs. Logs why a value is not sent, once for each kind of value. */
+  private attempt(what: string, take: () => void): void {
+    if (this.isClosed) return;
+    try {
+      take();
+    } catch (error) {
+      if (this.warned.has(what)) return;
+      this.warned.add(what);
+      const why = error instanceof Error ? error.message : String(error);
+      this.context.warn(`${what} of the tool "${this.context.tool.name}" is not shown: ${why}`);
     }
-    const { output } = this.waiting;
-    this.waiting = null;
-    this.nextAt = now + PROGRESS_MS;
-    send(output);
-  }
-
-  /** Logs at most one warning for each call: a tool may report the same bad value a thousand times. */
-  private warn(why: string): void {
-    if (this.hasWarned) return;
-    this.hasWarned = true;
-    this.context.warn(`a preliminary output of the tool "${this.context.toolName}" is not shown: ${why}`);
   }
 }

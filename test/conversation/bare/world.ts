@@ -106,6 +106,7 @@ export class World {
       questionTimeoutMs: null,
       toolTimeoutMs: null,
       concurrentTools: [],
+      data: {},
       whenBusy: setup.whenBusy,
       maxSessionBytes: 512 * 1024 * 1024,
       limits: {} as SessionOptions['limits'],

@@ -43,7 +43,7 @@ function chunkTable(): string {
     ['chunk', 'fields (`?` optional)'],
     [
       ...Object.entries(CHUNKS).map(([type, { fields }]) => [link(type), codes(fieldNames(fields))]),
-      ['`data-<name>` (C10)', codes(fieldNames(dataEnvelope))],
+      ['`data-<name>` (C10, T42)', codes(fieldNames(dataEnvelope))],
     ],
   );
 }
@@ -220,6 +220,16 @@ export function jsonSchema(): object {
     const about = type in CHUNKS ? CHUNKS[type as keyof typeof CHUNKS].about : aboutData(type);
     return schema === null ? [] : [[`chunk.${type}`, { description: about, ...plain(schema, 'input') }]];
   });
+  const own = {
+    description: aboutOwnData,
+    ...plain(
+      z.strictObject({
+        type: z.string().regex(new RegExp(`^data-(?!(?:${dataNames.join('|')})$)`)),
+        ...dataEnvelope.shape,
+      }),
+      'input',
+    ),
+  };
   const frames = Object.entries(CLIENT_FRAMES).map(([type, { about, fields }]) => [
     `clientFrame.${type}`,
     {
@@ -244,7 +254,7 @@ export function jsonSchema(): object {
     description: 'Chunks and text frames. PROTOCOL.md says who sends them when.',
     oneOf: [{ $ref: '#/$defs/chunk' }, { $ref: '#/$defs/clientFrame' }, { $ref: '#/$defs/serverFrame' }],
     $defs: {
-      chunk: refs(chunks),
+      chunk: refs([...chunks, ['chunk.data-own']]),
       clientFrame: refs(frames),
       serverFrame: refs(bare),
       error: {
@@ -256,10 +266,12 @@ export function jsonSchema(): object {
           'input',
         ),
       },
-      ...Object.fromEntries([...chunks, ...frames, ...bare]),
+      ...Object.fromEntries([...chunks, ['chunk.data-own', own], ...frames, ...bare]),
     },
   };
 }
+
+const aboutOwnData = 'Data of the application (T42).';
 
 function aboutData(type: string): string {
   return DATA[type.slice('data-'.length) as DataName].about;

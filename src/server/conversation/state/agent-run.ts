@@ -53,6 +53,8 @@ export class AgentRun {
   /** The ids of calls that the model cancelled, so that it must get no response to them. */
   private readonly cancelled = new Set<string>();
   private readonly made = new Map<string, MadeCall>();
+  /** The ids of calls that were announced before they were stored, and that have no outcome. */
+  private readonly announced = new Set<string>();
   /** Whether the model got input since it ended its turn. */
   private hasInput = false;
   /** Whether the model started to speak without input since its last turn, so that no user message waits for this output. */
@@ -336,6 +338,28 @@ export class AgentRun {
 
   clearCalls(): void {
     this.made.clear();
+  }
+
+  /** Records that clients know of a call that is not stored: it was announced as soon as the model made it, or its record could not be stored. */
+  noteAnnounced(callId: string): void {
+    this.announced.add(callId);
+  }
+
+  /** Whether a call was announced early and has neither an outcome nor a record, which means that ADK's own loop runs its tool. */
+  isAnnounced(callId: string): boolean {
+    return this.announced.has(callId);
+  }
+
+  /** Like `isAnnounced`, but removes the mark, so that it returns true only once for a call. */
+  takeAnnounced(callId: string): boolean {
+    return this.announced.delete(callId);
+  }
+
+  /** Removes and returns the calls that were announced early and that have no outcome. */
+  takeAllAnnounced(): string[] {
+    const ids = [...this.announced];
+    this.announced.clear();
+    return ids;
   }
 
   /**

@@ -111,7 +111,7 @@ export class ConversationState {
     this.context.startInput(now);
     this.dispatch(input);
     this.turns.settle();
-    this.calls.showProgress();
+    this.calls.reports.show();
     this.speech.settle();
     this.turns.setTimer();
     return this.context.takeEffects();
@@ -160,7 +160,9 @@ export class ConversationState {
       case 'lock-acquired':
         return calls.lockAcquired(input.callId);
       case 'tool-progress':
-        return calls.takeProgress(input.callId, input.output);
+        return calls.reports.takeProgress(input.callId, input.output);
+      case 'tool-chunks':
+        return calls.reports.takeChunks(input.callId, input.chunks);
       case 'tool-ended':
         return calls.toolEnded(input.callId, input.outcome);
       case 'stored':

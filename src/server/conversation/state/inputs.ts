@@ -127,6 +127,8 @@ export type Input =
   | { type: 'lock-acquired'; callId: string }
   /** A tool that runs reports a preliminary output. */
   | { type: 'tool-progress'; callId: string; output: unknown }
+  /** A tool that runs sends chunks for the message that shows its call. */
+  | { type: 'tool-chunks'; callId: string; chunks: Chunk[] }
   | { type: 'tool-ended'; callId: string; outcome: Outcome }
   | { type: 'stored'; purpose: Purpose; results: WriteResults }
   | { type: 'store-failed'; purpose: Purpose | null; error: unknown }

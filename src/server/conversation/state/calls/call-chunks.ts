@@ -2,6 +2,7 @@ import { type Chunk, CONFIRMATION_TOOL, type ToolFacts } from '../../../../proto
 import { type CallOutcome, decisionIn, outputChunk } from '../../../ledger/approvals.ts';
 import { approvalRequest } from '../../../ledger/questions.ts';
 import type { CallRecord } from '../../../store/store.ts';
+import type { AgentRun } from '../agent-run.ts';
 import type { Context } from '../context.ts';
 import type { Draft, Messages } from '../messages.ts';
 import type { OpenCall } from '../open-calls.ts';
@@ -15,12 +16,12 @@ type NamedCall = Pick<CallRecord, 'id' | 'toolName' | 'args'>;
 export class CallChunks {
   private readonly context: Context;
   private readonly messages: Messages;
-  /** The ids of calls that were announced before they were stored, and that have no outcome. */
-  private readonly announced = new Set<string>();
+  private readonly run: AgentRun;
 
-  constructor(context: Context, messages: Messages) {
+  constructor(context: Context, messages: Messages, run: AgentRun) {
     this.context = context;
     this.messages = messages;
+    this.run = run;
   }
 
   /** Whether the confirmation dialect is on: clients get each confirmation as a separate tool call. */
@@ -40,30 +41,8 @@ export class CallChunks {
   /** Announces a call as soon as the model makes it, before ADK runs its tool or defers the call. */
   announceEarly(call: NamedCall, facts: ToolFacts, draft: Draft): void {
     if (this.usesConfirmations && facts.asks) return;
-    this.announced.add(call.id);
+    this.run.noteAnnounced(call.id);
     this.sayCall(call, facts, draft);
-  }
-
-  /** Whether a call was announced early and has neither an outcome nor a record, which means that ADK's own loop runs its tool. */
-  isAnnounced(callId: string): boolean {
-    return this.announced.has(callId);
-  }
-
-  /** Like `isAnnounced`, but removes the mark, so that it returns true only once for a call. */
-  takeAnnounced(callId: string): boolean {
-    return this.announced.delete(callId);
-  }
-
-  /** Marks a call as announced early again, because its record could not be stored. Then ADK reports its outcome, or the end of the run ends it. */
-  giveBack(callId: string): void {
-    this.announced.add(callId);
-  }
-
-  /** Removes and returns the calls that were announced early and that have no outcome. */
-  takeAllAnnounced(): string[] {
-    const ids = [...this.announced];
-    this.announced.clear();
-    return ids;
   }
 
   /** Announces a call that ADK itself answers. */

@@ -10,6 +10,7 @@ import {
   timeoutText,
 } from '../../../ledger/approvals.ts';
 import type { AgentRun } from '../agent-run.ts';
+import { CallReports } from '../call-reports.ts';
 import { firstEvent } from '../call-states.ts';
 import { type Context, RETRY_MS } from '../context.ts';
 import type { LateCall, Purpose, Ticket } from '../effects.ts';
@@ -36,14 +37,13 @@ export class Calls {
   readonly requests: ApprovalRequests;
   readonly decisions: Decisions;
   readonly outcomes: Outcomes;
+  readonly reports: CallReports;
   private readonly context: Context;
   private readonly open: OpenCalls;
   private readonly messages: Messages;
   private readonly run: AgentRun;
   /** When to retry calls whose start could not be stored; null when there are none. */
   private retriesAt: number | null = null;
-  /** The newest preliminary output of each call, until it is sent or the call ends. */
-  private readonly progress = new Map<string, unknown>();
   /** Calls that timed out while an HTTP request was about to start. That request reports them in its response. */
   private readonly late: LateCall[] = [];
 
@@ -52,20 +52,21 @@ export class Calls {
     this.open = open;
     this.messages = messages;
     this.run = run;
-    this.chunks = new CallChunks(context, messages);
+    this.chunks = new CallChunks(context, messages, run);
     this.requests = new ApprovalRequests(context, open, messages, run, this.chunks);
     this.decisions = new Decisions(context, open, messages);
     this.outcomes = new Outcomes(context, open, messages, run, this.chunks, this.requests);
+    this.reports = new CallReports(context, open, messages, run);
   }
 
   /** Stores a call that ADK made. It is shown, handed over or run when it is stored. */
   issue(call: DeferredCall, draft: Draft, ticket: Ticket, n: number): void {
-    const { context, open, messages, chunks } = this;
+    const { context, open, messages, run } = this;
     const { now, newId } = context;
     messages.closeBlocksOf(draft);
     const clientDeadline = this.clientDeadline();
     const issued = open.issue(call, draft.id, { now, newId, clientDeadline });
-    issued.setAnnounced(chunks.takeAnnounced(call.id));
+    issued.setAnnounced(run.takeAnnounced(call.id));
     // An interruption does not wait for this write, because no client knows of the call yet.
     context.emit({
       type: 'store-apart',
@@ -106,12 +107,12 @@ export class Calls {
 
   /** Ends a call that could not be stored: no client knows of it, and the agent gets an error. */
   notIssued({ callId, ticket, n }: Extract<Purpose, { for: 'call' }>): void {
-    const { open, chunks } = this;
+    const { open } = this;
     const call = open.get(callId);
     const errorText = 'The call could not be written down.';
     if (call?.isAnnounced && !this.run.isOpenAs(n)) this.settleLate(call, { kind: 'error', errorText });
     else if (call) {
-      if (call.isAnnounced) chunks.giveBack(callId);
+      if (call.isAnnounced) this.run.noteAnnounced(callId);
       open.settle(call);
       this.endLeftover(call);
     }
@@ -294,41 +295,13 @@ export class Calls {
     this.takeUp();
   }
 
-  /** Keeps a preliminary output of a call, which `showProgress` sends. */
-  takeProgress(callId: string, output: unknown): void {
-    this.progress.set(callId, output);
-  }
-
-  /**
-   * Sends the newest preliminary output of each running call. An output waits while the agent writes another message, because every switch between
-   * messages would split the text of that message into several blocks. Called after every input.
-   */
-  showProgress(): void {
-    const { context, messages, progress } = this;
-    for (const [toolCallId, output] of progress) {
-      const draft = this.messageOf(toolCallId);
-      const isElsewhere = draft !== messages.active && (messages.isWorking || context.policy.hasResponse);
-      if (draft && isElsewhere) continue;
-      progress.delete(toolCallId);
-      if (!draft || context.isAbandoned) continue;
-      messages.say(draft, { type: 'tool-output-available', toolCallId, output, preliminary: true });
-    }
-  }
-
-  /** The message that shows a call whose tool runs. */
-  private messageOf(callId: string): Draft | null {
-    const { open, messages, chunks } = this;
-    const call = open.running(callId);
-    if (call) return (call.isAnnounced && messages.get(call.record.messageId)) || null;
-    return chunks.isAnnounced(callId) ? messages.active : null;
-  }
-
   /** Handles the outcome of a tool on the server: the tool has ended, or it was started and its output comes from outside. */
   toolEnded(callId: string, outcome: Outcome): void {
     const { context, messages, run, outcomes } = this;
     const call = this.open.running(callId);
     if (!call) return context.emit({ type: 'release-lock', callId });
     call.keepLock();
+    this.reports.finish(callId);
     const { toolName, approvalId, messageId } = call.record;
     if (outcome.kind === 'waits') {
       call.apply('park');

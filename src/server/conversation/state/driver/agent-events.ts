@@ -185,7 +185,7 @@ export class AgentEvents {
   private ranInside({ id }: ToolResponse): boolean {
     const { context, calls, run } = this;
     const { chunks } = calls;
-    if (chunks.takeAnnounced(id)) return true;
+    if (run.takeAnnounced(id)) return true;
     return context.policy.hasResponse && !chunks.usesConfirmations && !run.hasCall(id);
   }
 
@@ -203,6 +203,7 @@ export class AgentEvents {
   private answeredInside(draft: Draft, { id, name: toolName, response }: ToolResponse, view: RunView): void {
     const args = this.run.takeCall(id)?.args ?? {};
     if (!this.open.get(id)) this.calls.chunks.announceInside({ id, toolName, args }, draft);
+    this.calls.reports.finish(id, draft);
     this.messages.say(draft, view.outputChunk(id, response));
   }
 

@@ -145,7 +145,7 @@ export class Driver {
 
   /** Over a socket: interrupts a turn for the user. Its calls end, and the rest of its run is ignored. */
   stopTurn(): void {
-    const { context, messages, run, open, calls } = this;
+    const { context, messages, run, open } = this;
     const { active } = messages;
     run.clearNotices();
     run.clearCalls();
@@ -153,7 +153,7 @@ export class Driver {
     const { id: messageId } = active;
     const text = run.isOpen ? active.unfinishedText : '';
     if (text) this.cutText = { messageId, text };
-    const running = calls.chunks.takeAllAnnounced();
+    const running = run.takeAllAnnounced();
     if (running.length > 0) {
       messages.closeBlocksOf(active);
       const mark = context.mark();
@@ -218,7 +218,7 @@ export class Driver {
   concluded(messageId: string, missed: readonly Chunk[] = []): void {
     const draft = this.takeConcluded(messageId);
     if (!draft) return;
-    this.calls.chunks.takeAllAnnounced();
+    this.run.takeAllAnnounced();
     this.complete(draft, missed);
   }
 
@@ -227,7 +227,7 @@ export class Driver {
     const draft = this.takeConcluded(messageId);
     if (!draft) return;
     draft.fail(SERVER_FAULT);
-    const missed = this.calls.chunks
+    const missed = this.run
       .takeAllAnnounced()
       .map((toolCallId) => ({ type: 'tool-output-error' as const, toolCallId, errorText: NOT_COMPLETED }));
     this.complete(draft, missed);

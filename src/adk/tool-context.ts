@@ -1,0 +1,94 @@
+import { Context } from '@google/adk';
+import type { DataSchemas, OwnDataInput, OwnDataName } from '../protocol/own-data.ts';
+
+/** How a data part is sent. */
+export interface DataOptions {
+  /** A later part with the same name and id replaces the value of this one. Without an id each value is a part of its own. */
+  id?: string;
+  /** The value is sent to the pages that are open, and is no part of the message. */
+  transient?: boolean;
+}
+
+/** Sends what the tool of one call reports while it runs. The server implements it. No method throws. */
+export interface CallOutlet {
+  /** Sends a preliminary output. */
+  progress(output: unknown): void;
+  /** Sends a data part. */
+  data(name: string, value: unknown, options: DataOptions): void;
+  /** Call it when the call has ended. A preliminary output that waits to be sent is discarded; everything else is sent. */
+  close(): void;
+}
+
+/** Connects the tool of one call to its conversation, until the call ends. Most tools send nothing, so the outlet is created only when it is used. */
+export class CallLink {
+  private readonly make: () => CallOutlet;
+  private made: CallOutlet | null = null;
+  private isClosed = false;
+
+  constructor(make: () => CallOutlet) {
+    this.make = make;
+  }
+
+  /** The outlet of the call; null when the call has ended. */
+  get outlet(): CallOutlet | null {
+    if (this.isClosed) return null;
+    this.made ??= this.make();
+    return this.made;
+  }
+
+  /** Call it when the call has ended. What its tool sends later is ignored. */
+  close(): void {
+    this.isClosed = true;
+    this.made?.close();
+  }
+}
+
+/**
+ * The context of a call: ADK's own context, with access to the conversation that the tool runs in. `D` are the schemas of the data parts that the definition of the tool
+ * names; without them `data` takes any name.
+ */
+export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
+  readonly #link: CallLink | undefined;
+
+  constructor(options: ConstructorParameters<typeof Context>[0], link?: CallLink) {
+    super(options);
+    this.#link = link;
+  }
+
+  /**
+   * Shows a preliminary output on the page while the tool runs; the next one replaces it, and the output of the call replaces the last one. At most
+   * five a second are sent; a newer output replaces one that still waits. A value that is no JSON, larger than 32 KB, or does not fit the schema of
+   * the output is logged and not sent. In an agent that is used as a tool it does nothing.
+   */
+  progress(output: unknown): void {
+    this.#link?.outlet?.progress(output);
+  }
+
+  /**
+   * Adds a part `data-<name>` to the message that shows the call. The name and its schema are declared in the option `data` of the server. A value that is not declared, does
+   * not fit its schema, is no JSON or larger than 32 KB is logged and not sent: it never fails the call. Values are sent at most five times a second, and all of them before the
+   * call ends. In an agent that is used as a tool it does nothing.
+   *
+   * @example
+   * context.data('chart', { title: 'Sales', values: [1, 4, 9] }, { id: 'sales' });
+   */
+  data<Name extends OwnDataName<D>>(
+    name: Name,
+    value: OwnDataInput<D, Name>,
+    options: DataOptions = {},
+  ): void {
+    this.#link?.outlet?.data(name, value, options);
+  }
+}
+
+/** The context that the tool of a call gets. Inside an agent that is used as a tool, the context has no conversation. */
+export function toToolContext(context: Context): ToolContext {
+  if (context instanceof ToolContext) return context;
+  const { invocationContext, actions: eventActions, functionCallId, toolConfirmation } = context;
+  return new ToolContext({
+    invocationContext,
+    eventActions,
+    ...(functionCallId === undefined ? {} : { functionCallId }),
+    ...(toolConfirmation === undefined ? {} : { toolConfirmation }),
+  });
+}
