@@ -2,7 +2,7 @@ import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
 import { toolNameOf } from '../protocol/tool-call.ts';
 import type { ExecutorResult, ToolRunner } from './executors.ts';
 import type { LinkKind, RequestExtras } from './link/index.ts';
-import type { Requests } from './requests.ts';
+import type { Requests, Settle } from './requests.ts';
 import { factsOf, settledCall, type ToolCalls, type ToolPart, type TrackedCall } from './tool-calls.ts';
 
 /**
@@ -100,14 +100,14 @@ export class BrowserTools {
     }
   }
 
-  /** Sends one answer at once, even while the chat reads a response. */
-  answer(toolCallId: string, answer: Omit<ToolPart, 'type' | 'toolCallId'>): void {
+  /** Sends one answer at once, even while the chat reads a response. `settle` gets what the server made of it. */
+  answer(toolCallId: string, answer: Omit<ToolPart, 'type' | 'toolCallId'>, settle?: Settle): void {
     const call = this.#calls.get(toolCallId);
     const part = { type: `tool-${call?.toolName}`, toolCallId, ...answer };
     this.#calls.markSent([part]);
     if (call) this.claim(call.messageId, [part]);
-    if (!this.#kind.batchesAnswers) return this.#requests.sendResult(part);
-    void this.#withOutput(part).then((whole) => this.#send(call?.messageId, [whole], {}));
+    if (!this.#kind.batchesAnswers) return this.#requests.sendResult(part, settle);
+    void this.#withOutput(part).then((whole) => this.#send(call?.messageId, [whole], { settle }));
   }
 
   /** Sends the answers in a message. `isWanted` is called when all outputs are known, and says whether the page still waits for the response. */
@@ -213,6 +213,6 @@ function isApproval({ state, approval }: ToolPart): boolean {
 }
 
 /** The fields of a message part that show the outcome of a browser tool. */
-function asPart(result: ExecutorResult): ExecutorResult & Pick<ToolPart, 'state'> {
+export function asPart(result: ExecutorResult): ExecutorResult & Pick<ToolPart, 'state'> {
   return { state: 'output' in result ? 'output-available' : 'output-error', ...result };
 }

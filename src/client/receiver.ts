@@ -138,8 +138,10 @@ export class Receiver {
         return this.#updateRest();
       case 'refused': {
         const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';
-        for (const { response } of this.#requests.takeAll()) {
-          if (response !== undefined) this.#fail(response, new ProtocolError(code, event.reason || code));
+        for (const { response, settle } of this.#requests.takeAll()) {
+          const error = new ProtocolError(code, event.reason || code);
+          settle?.(error);
+          if (response !== undefined) this.#fail(response, error);
         }
         return;
       }
@@ -209,8 +211,14 @@ export class Receiver {
   #reject(error: DataParts['error']): void {
     const request = this.#requests.reject(error);
     if (!request) return;
-    const { response, answers } = request;
-    if (error.retryable && answers) this.#calls.unmarkSent(answers);
+    const { response, answers = [], settle } = request;
+    // A question whose answer was refused stays open, so the page may answer again. A refused decision is final.
+    this.#calls.unmarkSent(
+      error.retryable
+        ? answers
+        : answers.filter(({ approval }) => error.code === 'answer_refused' && !approval),
+    );
+    settle?.(toError(error));
     if (response !== undefined) this.#fail(response, toError(error));
   }
 
@@ -271,7 +279,7 @@ export class Receiver {
     const error = endOf(this.#connection.state);
     if (!error) return;
     for (const number of [...this.#streams.keys()]) this.#fail(number, error);
-    this.#requests.takeAll();
+    for (const { settle } of this.#requests.takeAll()) settle?.(error);
     this.#tools.cancelAll();
   }
 }

@@ -17,7 +17,11 @@ export interface PendingRequest {
   /** The answers in the request, and how many of them the server rejected. */
   answers?: readonly AnswerPart[] | undefined;
   rejections?: number;
+  settle?: Settle | undefined;
 }
+
+/** Called once with the fate of a request: without an error the server accepted it, else the error says why not. */
+export type Settle = (error?: Error) => void;
 
 /** A user message, as `useChat` passes it to the transport. */
 interface UserMessage extends RequestExtras {
@@ -32,6 +36,7 @@ interface AnswerOptions {
   response?: number | undefined;
   extras?: RequestExtras | undefined;
   trigger?: 'submit-message' | typeof CONTINUE;
+  settle?: Settle | undefined;
 }
 
 /**
@@ -69,15 +74,15 @@ export class Requests {
 
   /** Sends answers to the calls of a message, or, with a trigger, asks the agent to continue it. */
   sendAnswers(messageId: string | undefined, answers: ToolPart[], options: AnswerOptions = {}): void {
-    const { response, extras, trigger = 'submit-message' } = options;
+    const { response, extras, trigger = 'submit-message', settle } = options;
     const requestId = this.newId();
     const messages = [{ id: messageId, role: 'assistant', parts: answers }];
     const data = { id: this.#chatId, messages, trigger, messageId, requestId };
-    this.#post({ requestId, answers, response }, { type: 'message', data, extras });
+    this.#post({ requestId, answers, response, settle }, { type: 'message', data, extras });
   }
 
   /** Sends one answer in a `tool_result` frame. */
-  sendResult(part: ToolPart): void {
+  sendResult(part: ToolPart, settle?: Settle): void {
     const { toolCallId, state, output, errorText, approval } = part;
     const requestId = this.newId();
     const data: FrameData['tool_result'] = { toolCallId, requestId };
@@ -86,8 +91,9 @@ export class Requests {
     else {
       data.status = approval?.approved ? 'approved' : 'rejected';
       if (approval?.reason !== undefined) data.reason = approval.reason;
+      if (approval?.payload !== undefined) data.payload = approval.payload;
     }
-    this.#post({ requestId, answers: [part] }, { type: 'tool_result', data });
+    this.#post({ requestId, answers: [part], settle }, { type: 'tool_result', data });
   }
 
   /** Asks the server to stop the agent. */
@@ -123,6 +129,7 @@ export class Requests {
   accept(requestId: string, messageId: string | undefined): boolean {
     const request = this.take(requestId);
     if (request && messageId !== undefined) this.#accepted.set(messageId, request);
+    request?.settle?.();
     return request !== undefined;
   }
 

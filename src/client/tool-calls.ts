@@ -14,7 +14,7 @@ export interface ToolPart {
   toolMetadata?: unknown;
   providerExecuted?: boolean;
   preliminary?: boolean;
-  approval?: { id: string; approved?: boolean; reason?: string };
+  approval?: { id: string; approved?: boolean; reason?: string; payload?: unknown };
 }
 
 /** The fields of a part that make it an answer: a decision, an output or a failure. */

@@ -3,8 +3,8 @@ import type { Chunk } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 import { checkOptions, is, type OptionChecks } from '../protocol/options.ts';
 import { hasOutcome } from '../protocol/tool-call.ts';
-import { BrowserTools } from './browser-tools.ts';
-import { type ExecutorOption, type ExecutorOptions, ToolRunner } from './executors.ts';
+import { asPart, BrowserTools } from './browser-tools.ts';
+import { type ExecutorOption, type ExecutorOptions, type ExecutorResult, ToolRunner } from './executors.ts';
 import type { HttpOptions } from './http.ts';
 import {
   Connection,
@@ -201,10 +201,25 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.#tools.answer(toolCallId, { state: 'output-error', errorText });
   }
 
-  /** Sends a decision at once, even while the chat reads a response. */
-  sendDecision(toolCallId: string, approved: boolean, reason?: string): void {
+  /**
+   * Sends the answer to a question, or with an `errorText` declines it. Resolves when the server has accepted it. Rejects when the server refuses
+   * it: after `answer_refused` the question is still open.
+   */
+  sendAnswer(toolCallId: string, answer: ExecutorResult): Promise<void> {
+    return new Promise((resolve, reject) =>
+      this.#tools.answer(toolCallId, asPart(answer), (error) => (error ? reject(error) : resolve())),
+    );
+  }
+
+  /** Sends a decision at once, even while the chat reads a response. `payload`: what the tool gets with an approval. */
+  sendDecision(toolCallId: string, approved: boolean, reason?: string, payload?: unknown): void {
     const id = this.#calls.get(toolCallId)?.approvalId ?? '';
-    const approval = { id, approved, ...(reason === undefined ? {} : { reason }) };
+    const approval = {
+      id,
+      approved,
+      ...(reason === undefined ? {} : { reason }),
+      ...(payload === undefined ? {} : { payload }),
+    };
     this.#tools.answer(toolCallId, { state: 'approval-responded', approval });
     this.#tools.runDue();
   }

@@ -29,6 +29,9 @@ export type ToolFacts = Exact<z.infer<typeof toolFacts>>;
 /** A question to the user: its kind, its text, and the schema of the answer. */
 export type Question = Exact<z.infer<typeof question>>;
 
+/** A question as a client gets it in `toolMetadata`: with the time at which it expires. */
+export type AskedQuestion = NonNullable<ToolFacts['question']>;
+
 /** What the server writes into the metadata of an assistant message. */
 export type MessageMetadata = Exact<z.infer<typeof messageMetadata>>;
 

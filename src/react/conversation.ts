@@ -11,7 +11,7 @@ import { Listeners } from '../client/platform.ts';
 import { shouldResume } from '../client/resume.ts';
 import { CONFIRMATION_TOOL, type Message } from '../protocol/chunks.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
-import { continuedMessage, type PendingApproval } from './messages.ts';
+import { continuedMessage, type PendingApproval, type PendingQuestion } from './messages.ts';
 import type { ConversationOptions, ConversationState, Mode, TransientData } from './options.ts';
 import { ShownMessages } from './shown-messages.ts';
 
@@ -34,6 +34,8 @@ export class Conversation {
   #state: ConversationState;
   /** The id of the message whose decision the next `chat.sendMessage()` without a message sends; null when no decision waits. */
   #decided: string | null = null;
+  /** Whether a decision was written into the chat that the chat has not sent yet. */
+  #isDeciding = false;
   /** Whether the next request asks the agent to continue its last answer. */
   #isContinuing = false;
   #loading: AbortController | null = null;
@@ -132,26 +134,45 @@ export class Conversation {
     await this.chat.sendMessage();
   }
 
+  /** Sends the answer to a question, or declines it, also while the agent answers. Its message changes when the server has accepted it. */
+  answer(
+    { toolCallId }: PendingQuestion,
+    answer: { output: unknown } | { errorText: string },
+  ): Promise<void> {
+    return this.#live.sendAnswer(toolCallId, answer);
+  }
+
   /** Sends the user's decision, even while the agent answers. */
-  async decide(approval: PendingApproval, approved: boolean, reason?: string): Promise<void> {
+  async decide(
+    approval: PendingApproval,
+    approved: boolean,
+    reason?: string,
+    payload?: unknown,
+  ): Promise<void> {
     const { id, toolCallId, messageId, isConfirmation } = approval;
     // A chat that resumes a message builds the message anew from its chunks, and would overwrite a decision that is written before that.
     await this.#resuming;
-    const output = { confirmed: approved };
+    this.#isDeciding = true;
+    const output = { confirmed: approved, ...(payload === undefined ? {} : { payload }) };
     if (isConfirmation) {
       const tool = CONFIRMATION_TOOL as never;
       await this.chat.addToolOutput({ tool, toolCallId, output: output as never });
     } else {
       this.#decided = messageId;
+      // The chat cannot send a payload: it only shows the decision.
+      if (payload !== undefined) this.#live.sendDecision(toolCallId, approved, reason, payload);
       await this.chat.addToolApprovalResponse({ id, approved, ...(reason ? { reason } : {}) });
     }
     // The chat does not send a decision while it reads a response, nor before every approval request of the message is decided. Another
     // page may decide the other requests, so send this decision now unless the chat has sent it.
     setTimeout(() => {
       const live = this.#live;
-      if (live.memory.wasSent(toolCallId, isConfirmation ? 'output' : 'decision')) return;
-      if (isConfirmation) live.sendToolResult(toolCallId, output);
-      else live.sendDecision(toolCallId, approved, reason);
+      this.#isDeciding = false;
+      if (!live.memory.wasSent(toolCallId, isConfirmation ? 'output' : 'decision')) {
+        if (isConfirmation) live.sendToolResult(toolCallId, output);
+        else live.sendDecision(toolCallId, approved, reason);
+      }
+      this.chatSettled();
     }, 0);
   }
 
@@ -337,6 +358,8 @@ export class Conversation {
         return;
       }
       if (!this.#isBusy && this.#continues(messageId)) {
+        // The chat may be about to send a decision, which would read this message too: a second reader would overwrite what the first one shows.
+        if (this.#isDeciding) return;
         void this.chat.sendMessage();
         return;
       }

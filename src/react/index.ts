@@ -3,7 +3,13 @@
  * `useChat` and in its transport. `useDuologue` owns one transport, and closes it when its component unmounts.
  */
 export type { Message } from '../protocol/chunks.ts';
-export { type PendingApproval, pendingApprovals, totalUsage } from './messages.ts';
+export {
+  type PendingApproval,
+  type PendingQuestion,
+  pendingApprovals,
+  pendingQuestions,
+  totalUsage,
+} from './messages.ts';
 export type { Mode, TransientData } from './options.ts';
 export { type UseDuologueHelpers, type UseDuologueOptions, useDuologue } from './use-duologue.ts';
 export { type UseVoiceHelpers, useVoice } from './use-voice.ts';

@@ -1,8 +1,11 @@
 import {
+  type AskedQuestion,
   CONFIRMATION_TOOL,
   type Message,
   type MessageTools,
+  type Question,
   type TokenUsage,
+  type ToolFacts,
   type ToolRecord,
 } from '../protocol/chunks.ts';
 import { toolNameOf } from '../protocol/tool-call.ts';
@@ -28,8 +31,21 @@ interface ApprovalFields {
   expiresAt: number | null;
   /** The text of the request, when the definition of the tool has `approvalMessage`. */
   message?: string;
+  /** Data that the tool sent with the request (`requestConfirmation` of ADK). `approve` can send a changed one back. */
+  payload?: Question['payload'];
   /** Whether the waiting call is one of the confirmation tool: the page then sends the decision as the output of that call. */
   isConfirmation: boolean;
+}
+
+/** A question to the user that is open: the agent, a tool or a node of a workflow waits for its answer. */
+export interface PendingQuestion extends Omit<AskedQuestion, 'expiresAt'> {
+  /** The id of the call that asks, as in its message part. */
+  toolCallId: string;
+  messageId: string;
+  /** The tool that asks, such as `get_user_choice`; for a node of a workflow `adk_request_input`. */
+  toolName: string;
+  /** When the question expires, in milliseconds since 1970; null: never. */
+  expiresAt: number | null;
 }
 
 interface Part {
@@ -38,6 +54,7 @@ interface Part {
   toolName?: string;
   state: string;
   input?: unknown;
+  toolMetadata?: Partial<ToolFacts>;
   approval?: { id: string; descriptor?: unknown };
 }
 
@@ -50,14 +67,34 @@ interface Part {
 export function pendingApprovals<TOOLS extends ToolRecord = ToolRecord>(
   messages: readonly Message<TOOLS>[],
 ): PendingApproval<TOOLS>[] {
-  const found = (messages as readonly Message[]).flatMap((message) =>
-    message.role === 'assistant'
-      ? message.parts.flatMap((part) =>
-          'toolCallId' in part ? (approvalOf(message.id, part as unknown as Part) ?? []) : [],
-        )
+  return callsIn(messages as readonly Message[], approvalOf) as PendingApproval<TOOLS>[];
+}
+
+/**
+ * The questions that these messages wait for, in order.
+ *
+ * @example
+ * for (const question of pendingQuestions(chat.messages)) console.log(question.message, question.schema);
+ */
+export function pendingQuestions(messages: readonly Message[]): PendingQuestion[] {
+  return callsIn(messages, questionOf);
+}
+
+/** What `read` finds in the calls of the assistant's messages, in order. */
+function callsIn<T>(messages: readonly Message[], read: (messageId: string, part: Part) => T | null): T[] {
+  return messages.flatMap(({ id, role, parts }) =>
+    role === 'assistant'
+      ? parts.flatMap((part) => ('toolCallId' in part ? (read(id, part as unknown as Part) ?? []) : []))
       : [],
   );
-  return found as PendingApproval<TOOLS>[];
+}
+
+function questionOf(messageId: string, part: Part): PendingQuestion | null {
+  const { toolCallId, state, toolMetadata } = part;
+  const question = toolMetadata?.question;
+  if (!question || state !== 'input-available') return null;
+  const { expiresAt = null } = question;
+  return { ...question, toolCallId, messageId, toolName: toolNameOf(part) ?? '', expiresAt };
 }
 
 function approvalOf(messageId: string, part: Part): PendingApproval | null {
@@ -66,10 +103,14 @@ function approvalOf(messageId: string, part: Part): PendingApproval | null {
   const request = state === 'approval-requested' ? approval : undefined;
   const isConfirmation = name === CONFIRMATION_TOOL && state === 'input-available';
   if (!request && !isConfirmation) return null;
-  const { originalFunctionCall: asked } = ((isConfirmation && input) || {}) as {
+  const { originalFunctionCall: asked, toolConfirmation } = ((isConfirmation && input) || {}) as {
     originalFunctionCall?: { name?: unknown; args?: unknown };
+    toolConfirmation?: { hint?: unknown; payload?: Question['payload'] };
   };
-  const { expiresAt, message } = (request?.descriptor ?? {}) as { expiresAt?: unknown; message?: unknown };
+  const { expiresAt, message, payload } = (request?.descriptor ?? {
+    message: toolConfirmation?.hint,
+    payload: toolConfirmation?.payload,
+  }) as { expiresAt?: unknown; message?: unknown; payload?: Question['payload'] };
   return {
     id: request?.id ?? toolCallId,
     messageId,
@@ -78,6 +119,7 @@ function approvalOf(messageId: string, part: Part): PendingApproval | null {
     input: isConfirmation ? (asked?.args ?? {}) : input,
     expiresAt: typeof expiresAt === 'number' ? expiresAt : null,
     ...(typeof message === 'string' ? { message } : {}),
+    ...(payload === undefined ? {} : { payload }),
     isConfirmation,
   };
 }

@@ -1,11 +1,20 @@
 import { type UseChatHelpers, useChat } from '@ai-sdk/react';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { ExecutorOption } from '../client/executors.ts';
-import type { Message, TokenUsage, ToolRecord } from '../protocol/chunks.ts';
+import type { Message, Question, TokenUsage, ToolRecord } from '../protocol/chunks.ts';
 import type { DataSchemas } from '../protocol/own-data.ts';
 import { Conversation } from './conversation.ts';
-import { type PendingApproval, pendingApprovals, totalUsage } from './messages.ts';
+import {
+  type PendingApproval,
+  type PendingQuestion,
+  pendingApprovals,
+  pendingQuestions,
+  totalUsage,
+} from './messages.ts';
 import type { ConversationOptions, ConversationState } from './options.ts';
+
+/** Any JSON value. */
+type Json = NonNullable<Question['payload']> | null;
 
 /** Options of `useDuologue`. With `typeof tools` of the server, `tools` must have a function for each tool that runs in the browser. */
 export type UseDuologueOptions<
@@ -44,8 +53,18 @@ export interface UseDuologueHelpers<
   } & ConversationState['history'];
   /** The decisions that the agent waits for, in order. */
   approvals: PendingApproval<TOOLS>[];
-  approve(approval: PendingApproval<TOOLS>, reason?: string): Promise<void>;
+  /** `payload`: what the tool gets with the approval, where its request has a `payload` too. */
+  approve(approval: PendingApproval<TOOLS>, reason?: string, payload?: Json): Promise<void>;
   deny(approval: PendingApproval<TOOLS>, reason?: string): Promise<void>;
+  /** The questions that the agent waits for, in order. */
+  questions: PendingQuestion[];
+  /**
+   * Answers a question. Resolves when the server has accepted the answer. Rejects with the code `answer_refused` when the answer does not fit
+   * `schema`: the text says why, and the question is still open.
+   */
+  answer(question: PendingQuestion, value: Json): Promise<void>;
+  /** Declines a question: the agent gets the reason in place of an answer. */
+  decline(question: PendingQuestion, reason?: string): Promise<void>;
   /** Stops the agent. The server ends the answer. */
   interrupt(): void;
   /** Asks the agent to continue its last answer, which was cut by its length, a filter, an error, a stop or a crash of the server. */
@@ -96,6 +115,7 @@ function useUntyped(options: UseDuologueOptions): UseDuologueHelpers {
     () => conversation.state,
   );
   const approvals = useMemo(() => pendingApprovals(messages), [messages]);
+  const questions = useMemo(() => pendingQuestions(messages), [messages]);
   const usage = useMemo(() => totalUsage(messages), [messages]);
   const session = useMemo(
     () => ({
@@ -109,8 +129,11 @@ function useUntyped(options: UseDuologueOptions): UseDuologueHelpers {
   );
   const actions = useMemo(
     () => ({
-      approve: (approval: PendingApproval, reason?: string) => conversation.decide(approval, true, reason),
+      approve: (approval: PendingApproval, reason?: string, payload?: Json) =>
+        conversation.decide(approval, true, reason, payload),
       deny: (approval: PendingApproval, reason?: string) => conversation.decide(approval, false, reason),
+      answer: (question: PendingQuestion, output: Json) => conversation.answer(question, { output }),
+      decline: (question: PendingQuestion, errorText = '') => conversation.answer(question, { errorText }),
       interrupt: () => conversation.interrupt(),
       continueAnswer: () => conversation.continueAnswer(),
       reconnect: () => conversation.reconnect(),
@@ -119,7 +142,7 @@ function useUntyped(options: UseDuologueOptions): UseDuologueHelpers {
   );
   const { mode, connection, active } = state;
   const { live } = conversation;
-  return { ...chat, ...actions, mode, connection, live, session, approvals, active, usage };
+  return { ...chat, ...actions, mode, connection, live, session, approvals, questions, active, usage };
 }
 
 /** Adds the session id. Without a given id the page creates a new session, which has no messages to load from the server. */

@@ -45,13 +45,13 @@ async function bundle(program: string): Promise<{ size: number; modules: string[
   return { size: chunks.reduce((sum, { code }) => sum + gzipSync(code).length, 0), modules };
 }
 
-test('client and hooks together are at most 20 kB, without the SDK, and bring nothing else along', async () => {
+test('client and hooks together are at most 20.5 kB, without the SDK, and bring nothing else along', async () => {
   const { size, modules } = await bundle(`${client}${hooks}`);
   expect(modules).toEqual(expect.arrayContaining(['src/client/transport.ts', 'src/react/use-duologue.ts']));
   expect(modules.filter((path) => !/^src\/(?:client|react|protocol)\//.test(path))).toEqual([]);
   expect(modules.filter((path) => /voice|audio/.test(path))).toEqual([]);
   expect(size).toBeGreaterThan(5_000);
-  expect(size).toBeLessThanOrEqual(20_000);
+  expect(size).toBeLessThanOrEqual(20_500);
 });
 
 test('a voice is at most 4 kB beside them and the sound of `duologue/client/audio`', async () => {

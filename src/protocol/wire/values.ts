@@ -53,6 +53,11 @@ export const question = z.object({
   url: z.string().optional().describe('with `sign-in`: the page where the user signs in'),
 });
 
+/** A question as a client gets it. */
+const askedQuestion = question.extend({
+  expiresAt: milliseconds.optional().describe('when the question expires; absent: it waits without limit'),
+});
+
 /** `toolMetadata` of a call: where its tool runs, and whether the user is asked first. */
 export const toolFacts = z.object({
   runsOn: z.enum(['server', 'client']),
@@ -61,7 +66,9 @@ export const toolFacts = z.object({
     .literal(true)
     .optional()
     .describe('over SSE the server continues with an output of its own; the browser acts and sends none'),
-  question: question.optional().describe('the call is a question to the user, and its output is the answer'),
+  question: askedQuestion
+    .optional()
+    .describe('the call is a question to the user, and its output is the answer'),
 });
 
 const tokenUsage = z.object({

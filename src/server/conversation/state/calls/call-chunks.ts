@@ -54,8 +54,9 @@ export class CallChunks {
   announce(call: OpenCall, draft: Draft): void {
     if (call.isAnnounced) return;
     call.setAnnounced(true);
-    const { runsOn, approvalId, question } = call.record;
-    const asked = call.asksForAnswer && question ? { question } : {};
+    const { runsOn, approvalId, question, expiresAt } = call.record;
+    const expiry = expiresAt === null ? {} : { expiresAt };
+    const asked = call.asksForAnswer && question ? { question: { ...question, ...expiry } } : {};
     this.sayCall(call.record, { runsOn, asks: approvalId !== null, ...asked }, draft);
   }
 
