@@ -21,6 +21,7 @@ import { type AnsweredCall, runAfterTool } from './callbacks.ts';
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
 import { runDecided, type ServerTools } from './run.ts';
+import type { FileChunk } from './saved-files.ts';
 import { servicesFor, type ToolServices } from './services.ts';
 import { type CallLink, ToolContext } from './tool-context.ts';
 import { checkState, DuologueTool, toJsonOutput, toJsonResponse } from './tools.ts';
@@ -53,10 +54,10 @@ export interface DeferredExecution extends DeferredPlace {
 /**
  * The outcome of a deferred call. `asks`: the tool itself wants a user to confirm before it does anything. `waits`: a long-running tool was started,
  * and its output comes from outside. An output also has the session that the tool read, so that conflicting state changes are found when they are
- * stored.
+ * stored, and the files that the tool saved.
  */
 export type Outcome =
-  | { kind: 'output'; output: unknown; actions: EventActions; session: Session }
+  | { kind: 'output'; output: unknown; actions: EventActions; session: Session; files?: FileChunk[] }
   | { kind: 'error'; errorText: string }
   | { kind: 'asks'; question: Question }
   | { kind: 'waits' };

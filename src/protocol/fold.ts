@@ -96,8 +96,11 @@ export class MessageFold {
         return this.#settle(chunk.toolCallId, 'output-error', { errorText: chunk.errorText });
       case 'tool-output-denied':
         return this.#settle(chunk.toolCallId, 'output-denied', {});
-      case 'file':
-        return this.#add({ type: 'file', mediaType: chunk.mediaType, url: chunk.url });
+      case 'file': {
+        const { mediaType, url, providerMetadata } = chunk;
+        const about = providerMetadata === undefined ? {} : { providerMetadata };
+        return this.#add({ type: 'file', mediaType, url, ...about });
+      }
       case 'source-url': {
         const { sourceId, url, title } = chunk;
         return this.#add({ type: 'source-url', sourceId, url, ...(title === undefined ? {} : { title }) });

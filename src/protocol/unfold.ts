@@ -76,7 +76,7 @@ function contentChunks(part: MessagePart, index: number): Chunk[] {
         { type: 'reasoning-end', id },
       ];
     case 'file':
-      return [{ type: 'file', url: part.url, mediaType: part.mediaType }];
+      return [{ type: 'file', url: part.url, mediaType: part.mediaType, ...metadataOf(part) }];
     case 'source-url': {
       const { sourceId, url, title } = part;
       return [{ type: 'source-url', sourceId, url, ...(title === undefined ? {} : { title }) }];
@@ -88,7 +88,7 @@ function contentChunks(part: MessagePart, index: number): Chunk[] {
 
 function metadataOf({
   providerMetadata,
-}: Extract<MessagePart, { type: 'text' | 'reasoning' }>): Pick<
+}: Extract<MessagePart, { type: 'text' | 'reasoning' | 'file' }>): Pick<
   Extract<Chunk, { type: 'text-start' }>,
   'providerMetadata'
 > {

@@ -9,6 +9,7 @@ import {
   instrument,
   looksAtOutputs,
   rootOf,
+  savedFiles,
   waitsInAgentTools,
   waitsInWorkflows,
 } from '../adk/for-server.ts';
@@ -17,10 +18,12 @@ import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type BudgetLimits, shareOfHeap } from './access/limits.ts';
 import { SignIn } from './access/sign-in.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
+import { artifactUrl } from './files.ts';
 import { RefusedAnswers } from './ledger/refused-answers.ts';
 import { checkTools, type DuologueOptions } from './options.ts';
 import { DraftPace } from './output/pace.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
+import { ARTIFACT_LIMITS, StoreArtifactService } from './store/artifact-service.ts';
 import type { SharedStore } from './store/store.ts';
 
 const MB = 1024 * 1024;
@@ -38,7 +41,7 @@ interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'new
  */
 export function createEngine(options: DuologueOptions, base: Base): Engine {
   const { clock, logger, store, shared, owners, logs, newId, budget } = base;
-  const { agent: given, artifactService, memoryService, credentialService } = options;
+  const { agent: given, memoryService, credentialService } = options;
   const app = isApp(given) ? given : null;
   const agent = rootOf(given);
   const appName = options.appName ?? app?.name ?? 'duologue';
@@ -84,7 +87,11 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       history: { events: history.maxEvents, bytes: history.maxBytes },
       imageBytes: history.maxImageBytes,
     },
-    plugin,
+    {
+      withdraw: (session, event) => plugin.withdraw(session, event),
+      stored: (session, event) => plugin.stored(session, event),
+      savedFiles: (key, actions) => filesOf(key, actions),
+    },
     shared,
     {
       clock,
@@ -94,6 +101,17 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
         }),
     },
   );
+  const artifactService =
+    options.artifactService ??
+    new StoreArtifactService({
+      store,
+      owned: (key) => sessionService.owned(key),
+      limits: { ...ARTIFACT_LIMITS, ...options.artifacts, maxSessionBytes: history.maxSessionBytes },
+    });
+  const filesOf: Engine['savedFiles'] = ({ app: name, user: userId, id }, actions) => {
+    const addressOf = (file: string, version: number) => artifactUrl(id, file, version);
+    return savedFiles(artifactService, { appName: name, userId, id }, actions, addressOf);
+  };
   const runner = new Runner({
     appName,
     agent,
@@ -102,7 +120,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     plugins: [plugin, ...plugins],
     // ADK resumes the agent that made a call when the call is answered.
     resumabilityConfig: { isResumable: true },
-    ...(artifactService ? { artifactService } : {}),
+    artifactService,
     ...(memoryService ? { memoryService } : {}),
     ...(credentialService ? { credentialService } : {}),
   });
@@ -120,6 +138,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     drafts: new DraftPace(clock),
     newId,
     logger,
+    savedFiles: filesOf,
     signIn: new SignIn(options.stillSignedIn, clock, logger),
     refusals: new RefusedAnswers(store, clock, logger),
     capabilities: () => {

@@ -1,5 +1,5 @@
-import type { RunConfig, Runner } from '@google/adk';
-import type { AgentRoot, Driver, GatePlugin } from '../adk/for-server.ts';
+import type { EventActions, RunConfig, Runner } from '@google/adk';
+import type { AgentRoot, Driver, FileChunk, GatePlugin } from '../adk/for-server.ts';
 import type { Limits, SessionCapabilities } from '../protocol/index.ts';
 import type { DataSchemas } from '../protocol/own-data.ts';
 import type { SignIn } from './access/sign-in.ts';
@@ -65,6 +65,9 @@ export interface Owners {
   startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T>;
 }
 
+/** The artifacts that were saved: the newest version of each by name. */
+export type SavedArtifacts = Partial<Pick<EventActions, 'artifactDelta'>>;
+
 /** The objects that all sessions of a server share. */
 export interface Engine {
   appName: string;
@@ -82,6 +85,8 @@ export interface Engine {
   signIn: SignIn;
   refusals: RefusedAnswers;
   options: SessionOptions;
+  /** The chunks of the artifacts that actions of a session have saved. */
+  savedFiles: (session: SessionKey, actions: SavedArtifacts) => Promise<FileChunk[]>;
   /** The media that the model accepts and produces besides text. */
   capabilities: () => SessionCapabilities;
 }

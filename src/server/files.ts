@@ -8,6 +8,7 @@ import {
   ProtocolError,
 } from '../protocol/index.ts';
 import { base64Bytes } from '../protocol/limits.ts';
+import type { ApprovalResponse } from '../protocol/wire/chat-frames.ts';
 import type { Engine } from './engine.ts';
 import { fileIdOf } from './store/rules.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
@@ -147,8 +148,20 @@ export async function externalise(message: Message, store: Store, key: OwnedKey)
   }
 }
 
+/** The address of a version of an artifact, relative to where the server is mounted. The name is a parameter: as a part of the path, `..` would lead elsewhere. */
+export function artifactUrl(sessionId: string, name: string, version: number): string {
+  return `/sessions/${encodeURIComponent(sessionId)}/artifacts?${new URLSearchParams({ name, version: String(version) })}`;
+}
+
 /** Prepares a chunk for one client. Its page may be on another host, so the addresses of files must be absolute. */
-export function presented(chunk: Chunk, present: (messages: Message[]) => Message[]): Chunk {
+export function presented<C extends Chunk | ApprovalResponse>(
+  chunk: C,
+  present: (messages: Message[]) => Message[],
+): C {
+  if (chunk.type === 'file') {
+    const shown = present([{ id: '', role: 'assistant', parts: [{ ...chunk }] }])[0]?.parts[0];
+    return shown?.type === 'file' ? { ...chunk, url: shown.url } : chunk;
+  }
   if (chunk.type !== 'data-message') return chunk;
   const [message = chunk.data.message] = present([chunk.data.message]);
   return { ...chunk, data: { message } };

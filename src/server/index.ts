@@ -32,12 +32,16 @@ export type { NodeOptions } from './nodes/node.ts';
 export type { DuologueOptions } from './options.ts';
 export type { AcceptedSocket, Socket, SocketLimits } from './socket/socket.ts';
 export type { Admission, Sockets } from './socket/sockets.ts';
+export type { ArtifactLimits } from './store/artifact-service.ts';
 export { createMemoryStore } from './store/memory/memory-store.ts';
 export type {
   AcceptedRequest,
   Acquired,
   AllSessionsPage,
   AllSessionsRequest,
+  ArtifactContent,
+  ArtifactInfo,
+  ArtifactStore,
   AuditEntry,
   AuditKind,
   AuditLine,

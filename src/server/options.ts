@@ -30,6 +30,7 @@ import type { Hub } from './log/hub.ts';
 import type { Logger } from './logger.ts';
 import type { NodeOptions } from './nodes/node.ts';
 import { DEFAULT_SOCKET_LIMITS, type SocketLimits } from './socket/socket.ts';
+import type { ArtifactLimits } from './store/artifact-service.ts';
 import type { Store } from './store/store.ts';
 
 /**
@@ -64,8 +65,10 @@ export interface DuologueOptions {
   hub?: Hub;
   /** Plugins for ADK's runner. They come after those of the `App`. */
   plugins?: BasePlugin[];
-  /** ADK's service for artifacts, which tools save and load through their context. */
+  /** ADK's service for artifacts, which tools save and load through their context: artifacts in the store, unless given. */
   artifactService?: BaseArtifactService;
+  /** The largest sizes of artifacts in the store. A larger one fails the tool that saves it. */
+  artifacts?: Partial<ArtifactLimits>;
   /** ADK's service for memory, which tools search through their context. */
   memoryService?: BaseMemoryService;
   /** ADK's service for credentials of tools. */
@@ -251,6 +254,7 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   hub: object,
   plugins: list,
   artifactService: service('saveArtifact', 'loadArtifact'),
+  artifacts: fields<NonNullable<DuologueOptions['artifacts']>>({ maxBytes: count, maxUserBytes: count }),
   memoryService: service('addSessionToMemory', 'searchMemory'),
   credentialService: service('loadCredential', 'saveCredential'),
   resumabilityConfig: has(

@@ -241,8 +241,8 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
   [
     '[C1] a field of another protocol',
     'sse',
-    [start, { type: 'file', url: '/f', mediaType: 'image/png', providerMetadata: {} }, finish],
-    ['file: has a field "providerMetadata"'],
+    [start, { type: 'file', url: '/f', mediaType: 'image/png', filename: 'a.png' } as Chunk, finish],
+    ['file: has a field "filename"'],
   ],
   [
     '[C1] a field that is missing',

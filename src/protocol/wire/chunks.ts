@@ -1,11 +1,17 @@
 import { z } from 'zod/v4';
 import { DATA, type DataName } from './data.ts';
-import { entry, id, json, messageMetadata, milliseconds, toolFacts } from './values.ts';
+import { count, entry, id, json, messageMetadata, milliseconds, toolFacts } from './values.ts';
 
 const author = z
   .object({ duologue: z.object({ author: z.string() }) })
   .optional()
   .describe('the agent that writes the block (C17)');
+const artifact = z
+  .object({
+    duologue: z.object({ filename: z.string(), version: count, bytes: count.optional() }),
+  })
+  .optional()
+  .describe('the name, the version and the size of an artifact (S12b)');
 const metadata = messageMetadata.describe('to merge into the metadata of the message (C12)');
 const example = { toolCallId: 'call-1', toolName: 'process_payment' };
 
@@ -113,9 +119,13 @@ export const CHUNKS = {
     example: {},
   }),
   file: entry({
-    about: 'An image that the agent made.',
-    fields: z.object({ url: z.string(), mediaType: z.string() }),
-    example: { url: '/sessions/chat-1/files/1.png', mediaType: 'image/png' },
+    about: 'An image that the agent made, or an artifact that a tool saved (S12b).',
+    fields: z.object({ url: z.string(), mediaType: z.string(), providerMetadata: artifact }),
+    example: {
+      url: '/sessions/chat-1/artifacts?name=report.pdf&version=0',
+      mediaType: 'application/pdf',
+      providerMetadata: { duologue: { filename: 'report.pdf', version: 0, bytes: 48_213 } },
+    },
   }),
   'source-url': entry({
     about: 'A page that the model used.',

@@ -73,6 +73,14 @@ export class ToolRunner {
     this.context.apply({ type: 'tool-ended', callId: call.id, outcome });
   }
 
+  /** The outcome with the files that its tool saved. */
+  private async withFiles(outcome: Outcome): Promise<Outcome> {
+    if (outcome.kind !== 'output' || !outcome.actions) return outcome;
+    const { engine, key } = this.context;
+    const files = await engine.savedFiles(key, outcome.actions);
+    return files.length === 0 ? outcome : { ...outcome, files };
+  }
+
   /** Aborts the tools that run, and the calls that wait for the lock. */
   abort(): void {
     this.stopping.abort();
@@ -95,7 +103,7 @@ export class ToolRunner {
         answer: call.answer,
         signal,
       });
-      return asStored(outcome, call.toolName);
+      return await this.withFiles(asStored(outcome, call.toolName));
     } catch (error) {
       return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
     }

@@ -7,13 +7,13 @@ import type { Clock } from '../clock.ts';
 import { LARGE_JSON, type LargeJson } from '../large-json.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
 import { FORWARDED, TROUBLED } from '../nodes/forward.ts';
+import { getArtifact, getFile } from './file-routes.ts';
 import { errorReply, json, NO_SNIFFING, type Reply } from './reply.ts';
 import { ARRIVING, type Arriving, type HttpContext, type Route, type RouteCall } from './route.ts';
 import {
   deleteSession,
   getApprovals,
   getEvents,
-  getFile,
   getSession,
   listSessions,
   releaseActiveConnection,
@@ -39,6 +39,7 @@ const ROUTES: Route[] = [
   { method: 'POST', path: /^\/sessions\/([^/]+)\/stop$/, limited: true, run: stopSession },
   { method: 'POST', path: /^\/sessions\/([^/]+)\/floor$/, limited: true, run: releaseActiveConnection },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/files\/([^/]+)$/, run: getFile },
+  { method: 'GET', path: /^\/sessions\/([^/]+)\/artifacts$/, run: getArtifact },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/events$/, inspection: true, run: getEvents },
   { method: 'GET', path: /^\/approvals\/([^/]+)$/, run: getApprovals },
 ];

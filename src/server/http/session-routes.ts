@@ -79,22 +79,6 @@ export async function releaseActiveConnection({
   return { status: 204, headers: {}, body: null };
 }
 
-/** A file of a session. */
-export async function getFile({ context, user, params: [id = '', fileId = ''] }: RouteCall): Promise<Reply> {
-  const { store, appName: app } = context.engine;
-  const file = await store.loadFile({ app, user, id }, fileId);
-  if (!file) throw new ProtocolError('not_found', 'There is no such file.');
-  return {
-    status: 200,
-    headers: {
-      'content-type': file.mediaType,
-      'cache-control': 'private, max-age=31536000, immutable',
-      'content-security-policy': "default-src 'none'; sandbox",
-    },
-    body: file.bytes,
-  };
-}
-
 /** The ADK events of a session. */
 export async function getEvents({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   const from = new URL(request.url).searchParams.get('from');

@@ -13,7 +13,7 @@ import {
 } from '../../protocol/index.ts';
 import { NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { nothingToContinue } from '../conversation/state/errors.ts';
-import { admit, withAddresses } from '../files.ts';
+import { admit, presented, withAddresses } from '../files.ts';
 import { NothingOpen } from '../ledger/approvals.ts';
 import type { Joined, Listener, SseResponse } from '../registry/session.ts';
 import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
@@ -26,6 +26,7 @@ export async function postStream({
   requestId: logged,
   user,
   identity,
+  request,
   body: read,
 }: RouteCall): Promise<Reply> {
   const { limits, confirmations } = context.engine.options;
@@ -48,7 +49,7 @@ export async function postStream({
     const from = { messageId, by: identity, requestId, logged };
     try {
       const response = await session.postAnswers(input.answers, from);
-      return responseReply({ hasOnlyReplies, ...response }, id, context);
+      return responseReply({ hasOnlyReplies, ...response }, id, { context, request });
     } catch (error) {
       // With `confirmations: 'tool'` an output is a decision, so an output for a call that is not open stays an error.
       const isStock = requestId === undefined || body.stock === true;
@@ -63,14 +64,14 @@ export async function postStream({
       throw error instanceof ProtocolError && error.code === 'not_found' ? nothingToContinue() : error;
     });
     const response = await session.postContinuation({ messageId, requestId, logged });
-    return responseReply({ hasOnlyReplies, ...response }, id, context);
+    return responseReply({ hasOnlyReplies, ...response }, id, { context, request });
   }
   const { engine } = context;
   // Checks the parts first, so that a refused request creates no session.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
   const response = await session.post({ id: input.id, parts, metadata: input.metadata, requestId, logged });
-  return responseReply({ hasOnlyReplies, ...response }, id, context);
+  return responseReply({ hasOnlyReplies, ...response }, id, { context, request });
 }
 
 /**
@@ -94,8 +95,9 @@ function areFinished(answers: readonly Answer[]): boolean {
 }
 
 /** The reply that streams a response. A response that the log no longer has is sent whole, from its stored chunks. */
-function responseReply(response: SseResponse, id: string, { pacing }: HttpContext): Reply {
-  const reader = new ResponseReader(response, pacing);
+function responseReply(response: SseResponse, id: string, call: Placed): Reply {
+  const present = presenter(call);
+  const reader = new ResponseReader({ present, ...response }, call.context.pacing);
   const reply = streamReply(reader, id);
   if (!response.storedChunks) return reply;
   reader.close();
@@ -103,7 +105,16 @@ function responseReply(response: SseResponse, id: string, { pacing }: HttpContex
     ...(response.privateReplies?.() ?? []),
     ...(response.hasOnlyReplies ? [] : response.storedChunks),
   ];
-  return { ...reply, body: chunks.map((chunk) => encodeBlock(chunk)).join('') + DONE };
+  return { ...reply, body: chunks.map((chunk) => encodeBlock(presented(chunk, present))).join('') + DONE };
+}
+
+/** A request, and the server that got it. */
+type Placed = Pick<RouteCall, 'context' | 'request'>;
+
+/** Returns messages with an absolute address for each stored file, for the client of a request. */
+function presenter({ context, request }: Placed): (messages: Message[]) => Message[] {
+  const base = new URL(request.url).origin + context.basePath;
+  return (messages) => withAddresses(messages, base);
 }
 
 /** The `requestId` in the body of a POST, if there is one. */
@@ -121,7 +132,7 @@ export async function resumeStream({ context, request, user, params: [id = ''] }
   const isReplay = last === null && searchParams.has('replay');
   const response = await (isReplay ? session?.replay() : session?.resume(last));
   if (!response) return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
-  return responseReply(response, id, context);
+  return responseReply(response, id, { context, request });
 }
 
 /** Records that a client that uses replays has received a response up to a chunk. */
@@ -141,13 +152,13 @@ export async function watchSession({
   identity,
   params: [id = ''],
 }: RouteCall): Promise<Reply> {
-  const { engine, pacing, basePath } = context;
+  const { engine, pacing } = context;
   checkSessionId(id, 'session', engine.options.limits.idLength);
   // A page of another site can make a browser send a GET, for instance as the address of a picture, so a GET creates no session.
   const isMade = request.method === 'POST';
   const session = await (isMade ? context.sessions.getOrCreate(user, id) : context.sessions.get(user, id));
-  const { origin, searchParams } = new URL(request.url);
-  const present = (messages: Message[]) => withAddresses(messages, origin + basePath);
+  const { searchParams } = new URL(request.url);
+  const present = presenter({ context, request });
   const last = searchParams.get('last') ?? request.headers.get('last-event-id');
   const watcher = new Watcher(engine.newId());
   const joined = await session.join(watcher, { last, sound: null });

@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Session as AdkSession, Event, EventActions } from '@google/adk';
-import { type Outcome, responseEvent, toResponse } from '../../adk/for-server.ts';
+import {
+  type FileChunk,
+  type Outcome,
+  responseEvent,
+  toResponse,
+  withSavedFiles,
+} from '../../adk/for-server.ts';
 import { exhaustive } from '../../protocol/exhaustive.ts';
 import {
   type Answer,
@@ -319,7 +325,7 @@ export class NothingOpen extends ProtocolError {
  * the session as the tool read it, with which the store finds conflicting changes.
  */
 export type CallOutcome =
-  | { kind: 'output'; output: unknown; actions?: EventActions; session?: AdkSession }
+  | { kind: 'output'; output: unknown; actions?: EventActions; session?: AdkSession; files?: FileChunk[] }
   | Failure
   | { kind: 'denied'; reason: string | null };
 
@@ -364,6 +370,7 @@ export function endEvent(call: CallRecord, outcome: CallOutcome): Event {
   const isOutput = outcome.kind === 'output';
   return responseEvent(call, [{ id, name, response }], isOutput ? outcome.actions : undefined, {
     settled: outcome.kind,
+    ...(isOutput ? withSavedFiles(outcome.files ?? []) : {}),
     ...(isOutput && response !== outcome.output ? { wrapped: true } : {}),
   });
 }

@@ -5,7 +5,7 @@ import {
   getFunctionCalls,
   getFunctionResponses,
 } from '@google/adk';
-import { danglingCalls, responseEvent, rewindEvent } from '../../adk/for-server.ts';
+import { danglingCalls, responseEvent, rewindEvent, savedFilesIn } from '../../adk/for-server.ts';
 import { type Chunk, type Message, MessageFold, ProtocolError, toolNameOf } from '../../protocol/index.ts';
 import { hasOutcome } from '../../protocol/tool-call.ts';
 import { cutText, textOf } from '../output/output.ts';
@@ -244,7 +244,7 @@ export function wasCut({ role, parts, metadata = {} }: Message): boolean {
   return role === 'assistant' && parts.length > 0 && isCut === true;
 }
 
-/** The chunks for outputs that are in the history but not in the message. Calls that still wait are left out. */
+/** The chunks for outputs that are in the history but not in the message, and for the files that their tools saved. Calls that still wait are left out. */
 export function missedOutputs(
   message: Message,
   session: AdkSession,
@@ -257,11 +257,12 @@ export function missedOutputs(
     }),
   );
   if (open.size === 0) return [];
-  return session.events.flatMap((event) =>
-    getFunctionResponses(event).flatMap(({ id = '', response = {} }) =>
+  return session.events.flatMap((event) => {
+    const outputs = getFunctionResponses(event).flatMap(({ id = '', response = {} }) =>
       open.delete(id) ? [outputChunk(id, response, event.customMetadata ?? {})] : [],
-    ),
-  );
+    );
+    return outputs.length === 0 ? [] : [...outputs, ...savedFilesIn(event)];
+  });
 }
 
 /** The chunk for a response of the history. The event of a deferred call says which kind of outcome it is. */

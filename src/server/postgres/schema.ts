@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import { StoreError } from '../store/store.ts';
+import { ARTIFACTS } from './artifact-statements.ts';
 import { DELETE_REFUSED_LINES, FUNCTIONS, QUESTIONS, SERVER_API } from './functions.ts';
 import { TABLES } from './tables.ts';
 
@@ -10,6 +11,7 @@ export const migrations: readonly string[] = [
   'create index on {schema}.sessions (owner, updated_at desc, id collate "C");',
   SERVER_API,
   QUESTIONS,
+  ARTIFACTS,
 ];
 
 /**

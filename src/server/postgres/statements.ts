@@ -1,3 +1,5 @@
+import { artifactStatements, bytesIn } from './artifact-statements.ts';
+
 /** All statements that read, and the writes that need no function. The first value is the name of the session. */
 export function statementsIn(schema: string) {
   const ofSession = (table: string) =>
@@ -61,6 +63,7 @@ export function statementsIn(schema: string) {
         coalesce((select sum(octet_length(data)) from ${schema}.events where session = s.n), 0)
         + coalesce((select sum(octet_length(data)) from ${schema}.messages where session = s.n), 0)
         + coalesce((select sum(octet_length(bytes)) from ${schema}.files where session = s.n), 0)
+        + coalesce((select sum(${bytesIn('a')}) from ${schema}.artifacts a where a.session = s.n), 0)
       )::float8 as size
       from ${schema}.sessions s where name = $1`,
     message: `select data from ${ofSession('messages')} and id = $2`,
@@ -110,6 +113,7 @@ export function statementsIn(schema: string) {
       insert into ${schema}.commands (id, data) values ($1, $2) on conflict (id) do nothing`,
     findCommand: `select data from ${schema}.commands where id = $1 and at >= clock_timestamp() - interval '1 minute'`,
     removeCommand: `delete from ${schema}.commands where id = $1`,
+    ...artifactStatements(schema),
     file: `select media_type, bytes from ${ofSession('files')} and id = $2`,
   };
 }

@@ -28,6 +28,9 @@ import type {
   AcceptedRequest,
   AllSessionsPage,
   AllSessionsRequest,
+  ArtifactContent,
+  ArtifactInfo,
+  ArtifactStore,
   AuditEntry,
   AuditPage,
   AuditPageRequest,
@@ -49,6 +52,7 @@ import type {
   StoredSession,
   WaitingMessage,
 } from '../store/store.ts';
+import { postgresArtifacts } from './artifacts.ts';
 import type { Database } from './database.ts';
 import { nodeDirectory } from './node-directory.ts';
 import { SchemaCalls } from './schema-calls.ts';
@@ -82,11 +86,13 @@ export class PostgresStore implements SharedStore {
   readonly #now: () => number | null;
 
   readonly nodes: NodeDirectory;
+  readonly #artifacts: ArtifactStore;
 
   constructor(db: Database, schema: string, url: string, now: (() => number) | undefined) {
     this.#db = db;
     this.#calls = new SchemaCalls(db, schema, url);
     this.nodes = nodeDirectory(this.#calls);
+    this.#artifacts = postgresArtifacts(this.#calls);
     this.#now = now ?? (() => null);
   }
 
@@ -331,6 +337,30 @@ export class PostgresStore implements SharedStore {
       toText(id),
     ]);
     return row ? { mediaType: row.media_type, bytes: new Uint8Array(row.bytes) } : null;
+  }
+
+  saveArtifact(key: OwnedKey, name: string, content: ArtifactContent): Promise<number> {
+    return this.#artifacts.saveArtifact(key, name, content);
+  }
+
+  loadArtifact(key: SessionKey, name: string, version?: number): Promise<ArtifactContent | null> {
+    return this.#artifacts.loadArtifact(key, name, version);
+  }
+
+  artifactNames(key: SessionKey): Promise<string[]> {
+    return this.#artifacts.artifactNames(key);
+  }
+
+  artifactVersions(key: SessionKey, name: string): Promise<ArtifactInfo[]> {
+    return this.#artifacts.artifactVersions(key, name);
+  }
+
+  removeArtifact(key: OwnedKey, name: string): Promise<void> {
+    return this.#artifacts.removeArtifact(key, name);
+  }
+
+  userArtifactBytes(key: SessionKey): Promise<number> {
+    return this.#artifacts.userArtifactBytes(key);
   }
 
   close(): Promise<void> {

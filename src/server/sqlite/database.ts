@@ -161,6 +161,17 @@ export const migrations: readonly Migration[] = [
   function questions(db) {
     db.exec('alter table calls add column question text; alter table calls add column answer text;');
   },
+  function artifacts(db) {
+    // Artifacts of a user belong to the session 0, which no session has.
+    db.exec(`
+      create table artifacts (
+        n integer primary key,
+        session integer not null, owner text not null, name text not null, version integer not null,
+        part text not null, bytes blob, media_type text, metadata text,
+        unique (session, owner, name, version)
+      );
+    `);
+  },
 ];
 
 /** Brings the file to the newest version, each step in a transaction of its own; refuses a file of a newer version. */

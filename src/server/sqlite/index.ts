@@ -1,7 +1,7 @@
 /**
  * A store in one SQLite file. `index.ts` opens the file and takes its lock: one process at a time may use it. `database.ts` opens
- * connections and brings the schema up to date. `sqlite-store.ts` makes each call of the store one transaction and checks the owner of the
- * session; `sessions.ts` and `records.ts` hold the statements of the tables. All state is in the file.
+ * connections and brings the schema up to date. `sqlite-store.ts` makes each call of the store one transaction (`transactions.ts`) and checks the
+ * owner of the session; `sessions.ts`, `records.ts` and `artifacts.ts` hold the statements of the tables. All state is in the file.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';

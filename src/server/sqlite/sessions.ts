@@ -32,6 +32,7 @@ const CONTENTS = [
   { table: 'messages', key: 'seq', piece: 16 },
   { table: 'calls', key: 'n', piece: 16 },
   { table: 'files', key: 'n', piece: 2 },
+  { table: 'artifacts', key: 'n', piece: 2 },
   { table: 'requests', key: 'seq', piece: 1000 },
   { table: 'waiting', key: 'seq', piece: 16 },
 ];
@@ -76,7 +77,11 @@ export function sessionTable(db: Database) {
   const bytesOf = db.prepare<{ size: number }>(
     `select coalesce((select sum(octet_length(data)) from events where events.session = sessions.n), 0)
        + coalesce((select sum(octet_length(data)) from messages where messages.session = sessions.n), 0)
-       + coalesce((select sum(octet_length(bytes)) from files where files.session = sessions.n), 0) as size
+       + coalesce((select sum(octet_length(bytes)) from files where files.session = sessions.n), 0)
+       + coalesce((
+           select sum(octet_length(part) + coalesce(octet_length(bytes), 0) + coalesce(octet_length(metadata), 0))
+           from artifacts where artifacts.session = sessions.n
+         ), 0) as size
      from sessions where app = ? and user = ? and id = ?`,
   );
   const nextFence = db.prepare<{ last: number }>('update fences set last = last + 1 returning last');

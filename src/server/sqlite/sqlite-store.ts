@@ -21,6 +21,9 @@ import {
   type AcceptedRequest,
   type AllSessionsPage,
   type AllSessionsRequest,
+  type ArtifactContent,
+  type ArtifactInfo,
+  type ArtifactStore,
   type AuditEntry,
   type AuditPage,
   type AuditPageRequest,
@@ -42,9 +45,10 @@ import {
   StoreError,
   type WaitingMessage,
 } from '../store/store.ts';
+import { sqliteArtifacts } from './artifacts.ts';
 import type { Database } from './database.ts';
-import { auditTable, callTable, documentTable, messageTable, requestTable, waitingTable } from './records.ts';
-import { fileTable, type RemovedSession, type StoredFile, sessionTable, stateTables } from './sessions.ts';
+import type { RemovedSession, StoredFile } from './sessions.ts';
+import { type Tables, Transactions } from './transactions.ts';
 
 /** How long a session without a message is kept after its process died. */
 const BLANK_MS = 24 * 3600_000;
@@ -52,11 +56,13 @@ const BLANK_MS = 24 * 3600_000;
 /** The store on an open database with the newest schema: each call is one transaction. */
 export class SqliteStore implements Store {
   readonly #transactions: Transactions;
+  readonly #artifacts: ArtifactStore;
   readonly #now: () => number;
   readonly #releaseLock: () => void;
 
   constructor(db: Database, releaseLock: () => void, now: () => number) {
     this.#transactions = new Transactions(db);
+    this.#artifacts = sqliteArtifacts(this.#transactions);
     this.#now = now;
     this.#releaseLock = releaseLock;
   }
@@ -326,6 +332,30 @@ export class SqliteStore implements Store {
     });
   }
 
+  saveArtifact(key: OwnedKey, name: string, content: ArtifactContent): Promise<number> {
+    return this.#artifacts.saveArtifact(key, name, content);
+  }
+
+  loadArtifact(key: SessionKey, name: string, version?: number): Promise<ArtifactContent | null> {
+    return this.#artifacts.loadArtifact(key, name, version);
+  }
+
+  artifactNames(key: SessionKey): Promise<string[]> {
+    return this.#artifacts.artifactNames(key);
+  }
+
+  artifactVersions(key: SessionKey, name: string): Promise<ArtifactInfo[]> {
+    return this.#artifacts.artifactVersions(key, name);
+  }
+
+  removeArtifact(key: OwnedKey, name: string): Promise<void> {
+    return this.#artifacts.removeArtifact(key, name);
+  }
+
+  userArtifactBytes(key: SessionKey): Promise<number> {
+    return this.#artifacts.userArtifactBytes(key);
+  }
+
   async close(): Promise<void> {
     if (this.#transactions.close()) this.#releaseLock();
   }
@@ -349,67 +379,4 @@ export class SqliteStore implements Store {
 
 function missing(key: SessionKey): never {
   throw noSuchSession(key);
-}
-
-/** The tables of a database with the newest schema. */
-export type Tables = ReturnType<typeof tablesOf>;
-
-function tablesOf(db: Database) {
-  return {
-    sessions: sessionTable(db),
-    states: stateTables(db),
-    events: documentTable<Event>(db, 'events'),
-    messages: messageTable(db),
-    waiting: waitingTable(db),
-    calls: callTable(db),
-    auditLines: auditTable(db),
-    requests: requestTable(db),
-    files: fileTable(db),
-  };
-}
-
-/** Runs work on the tables of an open database. */
-export class Transactions {
-  readonly #db: Database;
-  readonly #tables: Tables;
-  #closed = false;
-
-  constructor(db: Database) {
-    this.#db = db;
-    this.#tables = tablesOf(db);
-  }
-
-  read<T>(work: (tables: Tables) => T): T {
-    if (this.#closed) throw new StoreError('The store is closed.');
-    return work(this.#tables);
-  }
-
-  write<T>(work: (tables: Tables) => T): T {
-    return this.read((tables) => this.#db.transaction(() => work(tables)));
-  }
-
-  /**
-   * Runs a transaction that a power cut cannot undo: this commit, and every commit before it, is on the disk before the method returns. For writes after
-   * which a tool runs: if such a write were lost, the tool could run twice.
-   */
-  writeToDisk<T>(work: (tables: Tables) => T): T {
-    return this.read((tables) => {
-      this.#db.exec('pragma synchronous = full');
-      try {
-        return this.#db.transaction(() => work(tables));
-      } finally {
-        this.#db.exec('pragma synchronous = normal');
-      }
-    });
-  }
-
-  /** Closes the database; returns false when it was closed before. */
-  close(): boolean {
-    if (this.#closed) return false;
-    this.#closed = true;
-    // Statements that the garbage collector has not reached keep the driver's connection half open, so the WAL file would remain.
-    this.#db.exec('pragma wal_checkpoint(truncate)');
-    this.#db.close();
-    return true;
-  }
 }

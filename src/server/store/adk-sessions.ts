@@ -13,7 +13,13 @@ import {
   trimTempDeltaState,
 } from '@google/adk';
 import type { Part } from '@google/genai';
-import { type FileSource, fileReference } from '../../adk/for-server.ts';
+import {
+  type FileChunk,
+  type FileSource,
+  fileReference,
+  savedFilesIn,
+  withSavedFiles,
+} from '../../adk/for-server.ts';
 import { systemClock } from '../clock.ts';
 import {
   answeredCalls,
@@ -22,6 +28,7 @@ import {
   copyOf,
   emptyState,
   fileIdOf,
+  hasKeys,
   nameOf,
   type Persistence,
   type StateRecord,
@@ -52,6 +59,8 @@ export interface AgentLoop {
   withdraw(session: Session, event: Event): void;
   /** An event is stored, or could not be. */
   stored(session: Session, event: Event): void;
+  /** The chunks of the artifacts that the actions of an event have saved. They are stored with the event. */
+  savedFiles?(key: SessionKey, actions: Event['actions']): Promise<FileChunk[]>;
 }
 
 /** What the service remembers of a session that it returned. */
@@ -192,6 +201,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
       if (event.content?.parts?.some((part) => part.text)) this.#listOf(session.events).put(event);
       return event;
     }
+    await this.#noteFiles(session, event);
     try {
       await this.appendChange({ session, event });
     } catch (error) {
@@ -268,6 +278,19 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
 
   #fenceOf(key: SessionKey): number {
     return this.#fences.get(nameOf(key)) ?? 0;
+  }
+
+  /** Adds the files that the actions of an event have saved to the event, unless it has them. */
+  async #noteFiles({ appName, userId, id }: Session, event: Event): Promise<void> {
+    const { actions } = event;
+    if (!hasKeys(actions?.artifactDelta ?? {}) || savedFilesIn(event).length > 0) return;
+    const files = (await this.#loop.savedFiles?.(keyOf(appName, userId, id), actions)) ?? [];
+    event.customMetadata = { ...event.customMetadata, ...withSavedFiles(files) };
+  }
+
+  /** The key of a session with the fence of this process. */
+  owned(key: SessionKey): OwnedKey {
+    return this.#keyOf(key.app, key.user, key.id);
   }
 
   /** Undoes a change that could not be stored: the run continues with the stored state. */

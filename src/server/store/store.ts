@@ -1,20 +1,10 @@
 import type { Event } from '@google/adk';
 import type { Message, Question } from '../../protocol/index.ts';
+import type { ArtifactStore } from './artifacts.ts';
+import type { OwnedKey, SessionKey } from './keys.ts';
 
-/** The key of a session. A session belongs to one user of one app; for all other users it does not exist. */
-export interface SessionKey {
-  app: string;
-  user: string;
-  id: string;
-}
-
-/**
- * The key of a session with the fence of its owner, which every write carries. No other owner has or had the same fence; a session without an owner so far
- * has 0.
- */
-export interface OwnedKey extends SessionKey {
-  fence: number;
-}
+export type { ArtifactContent, ArtifactInfo, ArtifactStore } from './artifacts.ts';
+export type { OwnedKey, SessionKey } from './keys.ts';
 
 /** Some of the messages of a session, counted from its end. */
 export interface PageRequest {
@@ -241,7 +231,7 @@ export interface WaitingMessage {
  * since 1970 and come from the store's clock. A session has one owner at a time. Every write carries the owner's fence (`OwnedKey`); with another fence than
  * the session's, nothing is written and a `StaleFence` is thrown. Decisions, audit lines, new titles and removal need no owner.
  */
-export interface Store {
+export interface Store extends ArtifactStore {
   /**
    * Creates a session. An application that prepares a session with state also gives it a title (`renameSession`): the server removes a session
    * without messages and title, with its state, some minutes after its last connection closes (PROTOCOL S28).
@@ -265,12 +255,12 @@ export interface Store {
    * same. The cursor belongs to this store. The cost of a page does not depend on how many other sessions there are. Throws a `StoreError` for a cursor that is not one.
    */
   listAllSessions(app: string, page: AllSessionsRequest): Promise<AllSessionsPage>;
-  /** How many bytes the events, messages and files of a session have; 0 when the session does not exist. */
+  /** How many bytes the events, messages, files and artifacts of a session have; 0 when the session does not exist. */
   sessionBytes(key: SessionKey): Promise<number>;
   /** False when the session does not exist. */
   renameSession(key: SessionKey, title: string | null): Promise<boolean>;
   /**
-   * Removes session, events, messages, calls and files. Audit lines stay without arguments and reasons, except `refused` lines
+   * Removes session, events, messages, calls, files and artifacts, not the artifacts of its user. Audit lines stay without arguments and reasons, except `refused` lines
    * that name no tool: those answers belonged to no call, and are removed.
    */
   deleteSession(key: SessionKey): Promise<boolean>;

@@ -1,4 +1,5 @@
 import { type Store, StoreError } from '../../server/store/store.ts';
+import { artifactsSuite } from './artifacts.ts';
 import { atOnceSuite } from './at-once.ts';
 import { auditSuite } from './audit.ts';
 import { callsSuite } from './calls.ts';
@@ -25,6 +26,7 @@ const suites = {
   'the audit log': auditSuite,
   requests: requestsSuite,
   files: filesSuite,
+  artifacts: artifactsSuite,
   owners: ownersSuite,
   'much at once': atOnceSuite,
   texts: textsSuite,
@@ -93,6 +95,12 @@ function endSuite({ test, expect }: TestRunner, { store: opened }: Opened): void
       () => store.acceptedRequests(key),
       () => store.putFile(key, 'f1', { mediaType: 'image/png', bytes: new Uint8Array() }),
       () => store.loadFile(key, 'f1'),
+      () => store.saveArtifact(key, 'a1', { part: '{}', bytes: null, mediaType: null, metadata: null }),
+      () => store.loadArtifact(key, 'a1'),
+      () => store.artifactNames(key),
+      () => store.artifactVersions(key, 'a1'),
+      () => store.removeArtifact(key, 'a1'),
+      () => store.userArtifactBytes(key),
     ]) {
       await expect(use()).rejects.toThrow(new StoreError('The store is closed.'));
     }

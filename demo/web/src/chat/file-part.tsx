@@ -1,33 +1,73 @@
 import { Paperclip } from 'lucide-react';
+import { byteCount } from '../i18n/format.ts';
+import { useLanguage } from '../i18n/language.tsx';
 import { Picture } from './picture.tsx';
 
-/** A file of a message: a picture or a film as such, sound to be played, anything else by its name, to be opened or saved. */
+interface File {
+  url: string;
+  mediaType: string;
+  filename?: string | undefined;
+  providerMetadata?: Record<string, Record<string, unknown>> | undefined;
+}
+
+/**
+ * A file of a message: a picture or a film as such, sound to be played, anything else by its name, to be saved. A file that a tool saved always has its name and
+ * version.
+ */
 export function FilePart({
-  file: { url, mediaType, filename },
+  file,
   alt,
 }: {
-  file: { url: string; mediaType: string; filename?: string | undefined };
+  file: File;
   /** What a picture is called. */
   alt: string;
 }) {
+  const shown = <Shown file={file} alt={alt} />;
+  if (!isShown(file)) return <FileLink file={file} />;
+  if (artifactOf(file) === null) return shown;
+  return (
+    <div className="flex flex-col items-start gap-2">
+      {shown}
+      <FileLink file={file} />
+    </div>
+  );
+}
+
+function isShown({ url, mediaType }: File): boolean {
+  return mediaType.startsWith('image/') || (isSafe(url) && /^(?:video|audio)\//.test(mediaType));
+}
+
+function Shown({ file: { url, mediaType }, alt }: { file: File; alt: string }) {
   if (mediaType.startsWith('image/')) return <Picture url={url} alt={alt} />;
   const player = { src: url, controls: true, className: 'max-h-96 max-w-full rounded-xl' };
   // Models give no captions.
-  if (isSafe(url) && mediaType.startsWith('video/')) return <video {...player} playsInline muted />;
-  if (isSafe(url) && mediaType.startsWith('audio/')) return <audio {...player} />;
+  return mediaType.startsWith('video/') ? <video {...player} playsInline muted /> : <audio {...player} />;
+}
+
+/** The name of a file, and the version and size of one that a tool saved, as a link. */
+function FileLink({ file }: { file: File }) {
+  const { messages, language } = useLanguage();
+  const { url, mediaType } = file;
+  const artifact = artifactOf(file);
+  const name = artifact?.name ?? file.filename ?? mediaType;
+  const facts = artifact && [
+    messages.files.version(artifact.version),
+    ...(artifact.bytes === null ? [] : [byteCount(artifact.bytes, language)]),
+  ];
   const look =
     'inline-flex max-w-full items-center gap-2 rounded-xl border border-line bg-surface px-3 py-2 text-sm';
   const content = (
     <>
       <Paperclip className="size-4 shrink-0 text-soft" aria-hidden="true" />
-      <span className="truncate">{filename ?? mediaType}</span>
+      <span className="truncate">{name}</span>
+      {facts ? <span className="shrink-0 text-soft">{facts.join(' · ')}</span> : null}
     </>
   );
   if (!isSafe(url)) return <span className={look}>{content}</span>;
   return (
     <a
       href={url}
-      download={filename ?? ''}
+      download={artifact?.name ?? file.filename ?? ''}
       target="_blank"
       rel="noreferrer noopener"
       className={`${look} hover:border-line-strong`}
@@ -35,6 +75,13 @@ export function FilePart({
       {content}
     </a>
   );
+}
+
+/** The facts of a file that a tool saved; null for any other file. */
+function artifactOf({ providerMetadata }: File) {
+  const { filename, version, bytes } = providerMetadata?.duologue ?? {};
+  if (typeof filename !== 'string' || typeof version !== 'number') return null;
+  return { name: filename.replace(/^user:/, ''), version, bytes: typeof bytes === 'number' ? bytes : null };
 }
 
 /** Whether following the address only fetches something. */

@@ -67,6 +67,10 @@ export const en = {
     open: 'Open picture',
   },
 
+  files: {
+    version: (number: number) => `Version ${number}`,
+  },
+
   message: {
     you: 'You',
     assistant: 'Assistant',

@@ -40,6 +40,18 @@ export function number(value: number, language: Language, digits = 0): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
 }
 
+/** The size of a file: bytes, then kB and MB. */
+export function byteCount(bytes: number, language: Language): string {
+  const [value, unit] =
+    bytes < 1000 ? [bytes, 'byte'] : bytes < 1e6 ? [bytes / 1000, 'kilobyte'] : [bytes / 1e6, 'megabyte'];
+  return new Intl.NumberFormat(language, {
+    style: 'unit',
+    unit,
+    unitDisplay: unit === 'byte' ? 'long' : 'short',
+    maximumFractionDigits: 1,
+  }).format(value);
+}
+
 /** A temperature in whole degrees Celsius. */
 export function celsius(value: number, language: Language): string {
   return `${number(value, language)} °C`;

@@ -71,6 +71,10 @@ export const ja: Messages = {
     open: '画像を開く',
   },
 
+  files: {
+    version: (number) => `バージョン ${number}`,
+  },
+
   message: {
     you: 'あなた',
     assistant: 'アシスタント',

@@ -30,6 +30,8 @@ import {
   type WaitingMessage,
 } from '../store.ts';
 
+import { HeldArtifacts } from './held-artifacts.ts';
+
 /** One session and everything that belongs to it alone. */
 export class HeldSession {
   /** The number of the session in its store. */
@@ -45,6 +47,7 @@ export class HeldSession {
   readonly messages = new HeldMessages();
   readonly calls = new HeldCalls();
   readonly requests = new HeldRequests();
+  readonly artifacts = new HeldArtifacts();
   readonly files = new Map<string, { mediaType: string; bytes: Uint8Array }>();
 
   constructor(n: number, id: string, state: string, createdAt: number) {
@@ -65,9 +68,9 @@ export class HeldSession {
     return this.title !== null || this.messages.size > 0;
   }
 
-  /** Bytes of events, messages and files. */
+  /** Bytes of events, messages, files and artifacts. */
   get bytes(): number {
-    let bytes = this.messages.bytes;
+    let bytes = this.messages.bytes + this.artifacts.bytes;
     for (const text of this.events.values()) bytes += Buffer.byteLength(text);
     for (const file of this.files.values()) bytes += file.bytes.byteLength;
     return bytes;

@@ -1,5 +1,6 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../../../protocol/index.ts';
+import { isOfUser } from '../artifacts.ts';
 import { allSessionsCursor, placeOfCursor } from '../over-sessions.ts';
 import {
   answeredCalls,
@@ -20,6 +21,8 @@ import {
 import {
   type AcceptedRequest,
   type AllSessionsPage,
+  type ArtifactContent,
+  type ArtifactInfo,
   type AuditEntry,
   type AuditPage,
   type CallMove,
@@ -35,6 +38,7 @@ import {
   StoreError,
   type WaitingMessage,
 } from '../store.ts';
+import { HeldArtifacts } from './held-artifacts.ts';
 import { AuditLog, HeldSession, States, userName } from './held-session.ts';
 
 /** A store that lives as long as the process: for tests, and for conversations that need not be kept. */
@@ -43,6 +47,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
   const sessions = new Map<string, Map<string, HeldSession>>();
   const states = new States();
   const auditLog = new AuditLog();
+  const ofUsers = new Map<string, HeldArtifacts>();
   let lastFence = 0;
   let lastSession = 0;
   let closed = false;
@@ -79,6 +84,18 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     writeLine?.();
     if (accepted) session.requests.add(accepted);
     return call;
+  };
+
+  /** The artifacts among which this one belongs; null when there are none. */
+  const artifactsOf = (key: SessionKey, name: string): HeldArtifacts | null =>
+    (isOfUser(name) ? ofUsers.get(userName(key.app, key.user)) : find(key)?.artifacts) ?? null;
+  const artifactsToWrite = (key: OwnedKey, name: string): HeldArtifacts => {
+    const session = need(key);
+    if (!isOfUser(name)) return session.artifacts;
+    const user = userName(key.app, key.user);
+    const held = ofUsers.get(user) ?? new HeldArtifacts();
+    ofUsers.set(user, held);
+    return held;
   };
 
   return {
@@ -302,6 +319,34 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     async loadFile(key, id): Promise<{ mediaType: string; bytes: Uint8Array } | null> {
       const file = find(key)?.files.get(id);
       return file === undefined ? null : { mediaType: file.mediaType, bytes: Uint8Array.from(file.bytes) };
+    },
+
+    async saveArtifact(key, name, content): Promise<number> {
+      return artifactsToWrite(key, name).save(name, content);
+    },
+
+    async loadArtifact(key, name, version): Promise<ArtifactContent | null> {
+      assertOpen();
+      return artifactsOf(key, name)?.load(name, version) ?? null;
+    },
+
+    async artifactNames(key): Promise<string[]> {
+      const own = find(key)?.artifacts.names() ?? [];
+      return [...own, ...(ofUsers.get(userName(key.app, key.user))?.names() ?? [])].sort();
+    },
+
+    async artifactVersions(key, name): Promise<ArtifactInfo[]> {
+      assertOpen();
+      return artifactsOf(key, name)?.versions(name) ?? [];
+    },
+
+    async removeArtifact(key, name): Promise<void> {
+      artifactsToWrite(key, name).remove(name);
+    },
+
+    async userArtifactBytes(key): Promise<number> {
+      assertOpen();
+      return ofUsers.get(userName(key.app, key.user))?.bytes ?? 0;
     },
 
     async close(): Promise<void> {

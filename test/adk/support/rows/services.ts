@@ -10,11 +10,28 @@ import {
 } from '@google/adk';
 import { expect } from 'vitest';
 import { defineTool } from '../../../../src/adk/index.ts';
+import type { Chunk } from '../../../../src/protocol/index.ts';
 import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
 import { type Row, works } from '../matrix.ts';
 import { the } from '../talk.ts';
 
 const description = 'A tool.';
+
+/** A tool that saves a version of `note.txt`. */
+function saver(name: string, needsApproval: boolean) {
+  return defineTool({
+    name,
+    description,
+    needsApproval,
+    execute: async (_input, context) => ({ version: await context.saveArtifact('note.txt', { text: name }) }),
+  });
+}
+
+/** The name and the version of the file that the chunks show. */
+function fileOf(chunks: readonly Chunk[]): unknown[] {
+  const { filename, version } = the(chunks, 'file').providerMetadata?.duologue ?? {};
+  return [filename, version];
+}
 
 /** The services of ADK, which tools reach through their context. */
 export const SERVICES: Row[] = [
@@ -42,6 +59,37 @@ export const SERVICES: Row[] = [
     expect(the(asked, 'tool-output-available').output).toEqual({ files: ['note.txt'] });
     const answered = await decide(the(asked, 'tool-approval-request'), true);
     expect(the(answered, 'tool-output-available').output).toEqual({ files: ['note.txt'] });
+  }),
+
+  works('`saveArtifact` without an option: a file with its version', async (place) => {
+    const model = new ScriptedModel([
+      [call('save', {}, 'call-1')],
+      [call('save_asked', {}, 'call-2')],
+      [text('Saved.')],
+    ]);
+    const agent = new LlmAgent({
+      name: 'assistant',
+      model,
+      tools: [saver('save', false), saver('save_asked', true)],
+    });
+    const { say, decide } = await place.talk({ agent });
+    const asked = await say('go');
+    expect(fileOf(asked)).toEqual(['note.txt', 0]);
+    expect(fileOf(await decide(the(asked, 'tool-approval-request'), true))).toEqual(['note.txt', 1]);
+  }),
+
+  works('`saveArtifact` of a call that is approved in another process after a kill', async (place) => {
+    const tools = () => [saver('save', false), saver('save_asked', true)];
+    const model = new ScriptedModel([[call('save', {}, 'call-1')], [call('save_asked', {}, 'call-2')]]);
+    const agent = new LlmAgent({ name: 'assistant', model, tools: tools() });
+    const asked = await (await place.talk({ agent })).say('go');
+    const later = new LlmAgent({
+      name: 'assistant',
+      model: new ScriptedModel([[text('Saved.')]]),
+      tools: tools(),
+    });
+    const { decide } = await place.afterKill({ agent: later });
+    expect(fileOf(await decide(the(asked, 'tool-approval-request'), true))).toEqual(['note.txt', 1]);
   }),
 
   works('`memoryService`', async (place) => {

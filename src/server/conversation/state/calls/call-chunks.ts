@@ -123,10 +123,12 @@ export class CallChunks {
   forOutcome(call: OpenCall, outcome: CallOutcome): Chunk[] {
     const { denials } = this.context.options;
     const { approvalId, id } = call.record;
-    return [
+    const shown = [
       ...(call.isConfirming && approvalId !== null ? [approvalId] : []),
       ...(call.isAnnounced ? [id] : []),
-    ].map((shown) => outputChunk(shown, outcome, denials));
+    ];
+    const files = outcome.kind === 'output' && shown.length > 0 ? (outcome.files ?? []) : [];
+    return [...shown.map((one) => outputChunk(one, outcome, denials)), ...files];
   }
 
   private sayCall(

@@ -1,5 +1,11 @@
 import type { Event } from '@google/adk';
-import { MessageChunks, type MessageOutput, type RunView } from '../../../../adk/for-server.ts';
+import {
+  type FileChunk,
+  MessageChunks,
+  type MessageOutput,
+  type RunView,
+  savedFilesIn,
+} from '../../../../adk/for-server.ts';
 import { base64Bytes, CANCELLED } from '../../../../protocol/index.ts';
 import { SAMPLE_BYTES } from '../../../output/utterances.ts';
 import type { AgentRun } from '../agent-run.ts';
@@ -68,6 +74,16 @@ export class AgentEvents {
       if (!isLive) this.takeFromTurn(out, view);
       else if (run.isOpenAs(n)) this.takeFromLive(out, view);
     }
+    if (run.isOpenAs(n)) this.showFiles(savedFilesIn(event));
+  }
+
+  /** Shows the files that tools and callbacks saved in the run. */
+  private showFiles(files: readonly FileChunk[]): void {
+    const { messages, run } = this;
+    const { active } = messages;
+    if (files.length === 0 || !active || run.isMuted) return;
+    messages.closeBlocksOf(active);
+    for (const file of files) messages.say(active, file);
   }
 
   private read(event: Event): MessageOutput[] {

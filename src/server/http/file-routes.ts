@@ -1,0 +1,88 @@
+import type { Part } from '@google/genai';
+import { ProtocolError } from '../../protocol/index.ts';
+import type { Reply } from './reply.ts';
+import type { RouteCall } from './route.ts';
+
+/** Types that a browser shows in a page of its own without running anything of them. Everything else is offered to be saved. */
+const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
+
+/** A media type as the application, a model or a user gave it, if it may be written into a header. */
+const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
+
+/** A file of a session. */
+export async function getFile({ context, user, params: [id = '', fileId = ''] }: RouteCall): Promise<Reply> {
+  const { store, appName: app } = context.engine;
+  const file = await store.loadFile({ app, user, id }, fileId);
+  if (!file) throw new ProtocolError('not_found', 'There is no such file.');
+  // The id of a file is made from its content.
+  return fileReply(file.bytes, file.mediaType, null, 'private, max-age=31536000, immutable');
+}
+
+/** A version of an artifact, or the newest one. */
+export async function getArtifact({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  const { store, runner, appName } = context.engine;
+  const { searchParams } = new URL(request.url);
+  const filename = searchParams.get('name');
+  if (filename === null) throw new ProtocolError('bad_request', '"name" must be the name of an artifact.');
+  const version = versionIn(searchParams.get('version'));
+  const key = { app: appName, user, id };
+  // Artifacts of the user outlive the session, and a service of the application may know nothing of sessions.
+  const session = await store.findSession(key);
+  const found =
+    session &&
+    (await runner.artifactService?.loadArtifact({
+      appName,
+      userId: user,
+      sessionId: id,
+      filename,
+      ...(version === undefined ? {} : { version }),
+    }));
+  const file = found ? contentOf(found) : null;
+  if (!file) throw new ProtocolError('not_found', 'There is no such file.');
+  return fileReply(file.bytes, file.mediaType, filename, 'private, no-cache');
+}
+
+function versionIn(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new ProtocolError('bad_request', '"version" must be a whole number from 0 on.');
+}
+
+function contentOf({ inlineData, text }: Part): { bytes: Uint8Array; mediaType: string } | null {
+  if (inlineData) {
+    const { data = '', mimeType = '' } = inlineData;
+    return { bytes: Buffer.from(data, 'base64'), mediaType: mimeType };
+  }
+  return text === undefined ? null : { bytes: Buffer.from(text), mediaType: 'text/plain' };
+}
+
+/** The reply with a file. A page or a picture with scripts in it must not run on the origin of the application, so it is not shown there. */
+function fileReply(body: Uint8Array, type: string, filename: string | null, cacheControl: string): Reply {
+  const [bare = ''] = type.toLowerCase().split(';');
+  const mediaType = MEDIA_TYPE.test(bare.trim()) ? bare.trim() : 'application/octet-stream';
+  const disposition = SHOWN.test(mediaType) ? 'inline' : 'attachment';
+  return {
+    status: 200,
+    headers: {
+      'content-type': mediaType.startsWith('text/') ? `${mediaType}; charset=utf-8` : mediaType,
+      'content-disposition': disposition + nameParameter(filename),
+      'cache-control': cacheControl,
+      'content-security-policy': "default-src 'none'; sandbox",
+    },
+    body,
+  };
+}
+
+/** The parameter of `content-disposition` for a file name: its last part, without the prefix of names of the user. */
+function nameParameter(filename: string | null): string {
+  const last = filename
+    ?.replace(/^user:/, '')
+    .split(/[/\\]/)
+    .at(-1);
+  if (!last) return '';
+  const encoded = encodeURIComponent(last).replace(
+    /['()*]/g,
+    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `; filename*=UTF-8''${encoded}`;
+}

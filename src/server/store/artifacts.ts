@@ -1,0 +1,47 @@
+import type { OwnedKey, SessionKey } from './keys.ts';
+
+/** What a store keeps of one version of an artifact. */
+export interface ArtifactContent {
+  /** ADK's part as JSON, without the bytes of its `inlineData`. */
+  part: string;
+  /** The bytes of `inlineData`; null when the part has none. */
+  bytes: Uint8Array | null;
+  mediaType: string | null;
+  /** The custom metadata of the application as JSON; null when there is none. */
+  metadata: string | null;
+}
+
+/** A version of an artifact without its content. */
+export interface ArtifactInfo extends Pick<ArtifactContent, 'mediaType' | 'metadata'> {
+  version: number;
+}
+
+/**
+ * The part of a store that keeps artifacts: files that tools save under names. Each save adds a version, from 0 on. An artifact belongs to its session and goes with it; one whose
+ * name begins with `user:` belongs to the user and is found from all sessions of the user. Every method is one transaction. A write carries the fence of the
+ * session's owner; with another fence nothing is written and a `StaleFence` is thrown, and without the session a `StoreError`.
+ */
+export interface ArtifactStore {
+  /** Adds a version of an artifact and returns its number. */
+  saveArtifact(key: OwnedKey, name: string, content: ArtifactContent): Promise<number>;
+  /** A version of an artifact, or the newest one; null when there is none. */
+  loadArtifact(key: SessionKey, name: string, version?: number): Promise<ArtifactContent | null>;
+  /** The names of the artifacts of the session and of its user, in order. */
+  artifactNames(key: SessionKey): Promise<string[]>;
+  /** The versions of an artifact, oldest first. */
+  artifactVersions(key: SessionKey, name: string): Promise<ArtifactInfo[]>;
+  /** Removes all versions of an artifact. The next save begins with 0 again. */
+  removeArtifact(key: OwnedKey, name: string): Promise<void>;
+  /** How many bytes the artifacts of the user have. Those of a session count in `Store.sessionBytes`. */
+  userArtifactBytes(key: SessionKey): Promise<number>;
+}
+
+/** Whether an artifact belongs to the user, by ADK's rule for names. */
+export function isOfUser(name: string): boolean {
+  return name.startsWith('user:');
+}
+
+/** How many bytes a version takes in the store. */
+export function bytesOf({ part, bytes, metadata }: ArtifactContent): number {
+  return Buffer.byteLength(part) + (bytes?.byteLength ?? 0) + Buffer.byteLength(metadata ?? '');
+}
