@@ -11,6 +11,7 @@ const source = new URL('../../src/', import.meta.url);
 const SERVER: Record<string, [file: string, name: string]> = {
   '': ['server/options.ts', 'DuologueOptions'],
   node: ['server/nodes/node.ts', 'NodeOptions'],
+  artifacts: ['server/store/artifact-service.ts', 'ArtifactLimits'],
   rateLimit: ['server/access/limits.ts', 'RateLimit'],
   readLimit: ['server/access/limits.ts', 'RateLimit'],
   newSessions: ['server/access/limits.ts', 'RateLimit'],

@@ -41,5 +41,5 @@ export {
   ServerTools,
   unlessAborted,
 } from './run.ts';
-export type { CallOutlet, DataOptions } from './tool-context.ts';
 export { type FileChunk, savedFiles, savedFilesIn, withSavedFiles } from './saved-files.ts';
+export type { CallOutlet, DataOptions } from './tool-context.ts';

@@ -3,6 +3,7 @@ import { answerDeferred, findTool, type Outcome, runDeferred, ServerTools } from
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
 import { CallOutput } from '../output/call-output.ts';
+import { storedOutcome } from '../output/stored-outcome.ts';
 import type { CallRecord, OwnedKey } from '../store/store.ts';
 import type { Input } from './state/inputs.ts';
 
@@ -73,14 +74,6 @@ export class ToolRunner {
     this.context.apply({ type: 'tool-ended', callId: call.id, outcome });
   }
 
-  /** The outcome with the files that its tool saved. */
-  private async withFiles(outcome: Outcome): Promise<Outcome> {
-    if (outcome.kind !== 'output' || !outcome.actions) return outcome;
-    const { engine, key } = this.context;
-    const files = await engine.savedFiles(key, outcome.actions);
-    return files.length === 0 ? outcome : { ...outcome, files };
-  }
-
   /** Aborts the tools that run, and the calls that wait for the lock. */
   abort(): void {
     this.stopping.abort();
@@ -103,7 +96,7 @@ export class ToolRunner {
         answer: call.answer,
         signal,
       });
-      return await this.withFiles(asStored(outcome, call.toolName));
+      return await storedOutcome(this.context, outcome, call.toolName);
     } catch (error) {
       return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
     }
@@ -123,17 +116,4 @@ async function placeOf({ engine, history }: ToolSource, { agent, invocationId }:
   const session = await history.loadForTools();
   const { pluginManager } = runner;
   return { rootAgent, sessionService, pluginManager, services: runner, agent, invocationId, session };
-}
-
-/** Converts an outcome to the form in which the store returns it. An output that cannot be written as JSON becomes a failure of the tool. */
-function asStored(outcome: Outcome, toolName: string): Outcome {
-  if (outcome.kind === 'error') return { kind: 'error', errorText: String(outcome.errorText) };
-  if (outcome.kind !== 'output') return outcome;
-  try {
-    const text = JSON.stringify(outcome.output) ?? 'null';
-    JSON.stringify(outcome.actions);
-    return { ...outcome, output: JSON.parse(text) as unknown };
-  } catch {
-    return { kind: 'error', errorText: `${toolName} ran, but its output cannot be written as JSON.` };
-  }
 }

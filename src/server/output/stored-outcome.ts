@@ -1,0 +1,25 @@
+import type { Outcome } from '../../adk/for-server.ts';
+import type { Engine } from '../engine.ts';
+import type { SessionKey } from '../store/store.ts';
+
+/**
+ * Converts the outcome of a tool to the form in which the store returns it, and adds the files that the tool saved. An output that cannot be written as JSON
+ * becomes a failure of the tool.
+ */
+export async function storedOutcome(
+  { engine, key }: { engine: Pick<Engine, 'savedFiles'>; key: SessionKey },
+  outcome: Outcome,
+  toolName: string,
+): Promise<Outcome> {
+  if (outcome.kind === 'error') return { kind: 'error', errorText: String(outcome.errorText) };
+  if (outcome.kind !== 'output') return outcome;
+  try {
+    const text = JSON.stringify(outcome.output) ?? 'null';
+    JSON.stringify(outcome.actions);
+    const output = JSON.parse(text) as unknown;
+    const files = await engine.savedFiles(key, outcome.actions);
+    return files.length === 0 ? { ...outcome, output } : { ...outcome, output, files };
+  } catch {
+    return { kind: 'error', errorText: `${toolName} ran, but its output cannot be written as JSON.` };
+  }
+}
