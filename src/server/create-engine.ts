@@ -18,6 +18,7 @@ import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type BudgetLimits, shareOfHeap } from './access/limits.ts';
 import { SignIn } from './access/sign-in.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
+import { EventHub } from './events/event-hub.ts';
 import { artifactUrl } from './files.ts';
 import { RefusedAnswers } from './ledger/refused-answers.ts';
 import { checkTools, type DuologueOptions } from './options.ts';
@@ -79,6 +80,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     rootName: agent.name,
     has: (name) => findAgent(agent, name) !== undefined,
   });
+  const events = new EventHub({ appName, clock, logger });
   const sessionService = new StoreSessionService(
     store,
     {
@@ -100,6 +102,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
           error: error.message,
         }),
     },
+    events,
   );
   const artifactService =
     options.artifactService ??
@@ -141,6 +144,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     savedFiles: filesOf,
     signIn: new SignIn(options.stillSignedIn, clock, logger),
     refusals: new RefusedAnswers(store, clock, logger),
+    events,
     capabilities: () => {
       const { audioIn, imageIn, audioOut } = capabilitiesOf(agent);
       return { hears: audioIn && driver !== 'turn', sees: imageIn, speaks: audioOut };

@@ -4,6 +4,7 @@ import type { Limits, SessionCapabilities } from '../protocol/index.ts';
 import type { DataSchemas } from '../protocol/own-data.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
+import type { EventHub } from './events/event-hub.ts';
 import type { RefusedAnswers } from './ledger/refused-answers.ts';
 import type { Logs } from './log/log.ts';
 import type { Logger } from './logger.ts';
@@ -84,6 +85,8 @@ export interface Engine {
   logger: Logger;
   signIn: SignIn;
   refusals: RefusedAnswers;
+  /** What the application learns of the sessions. */
+  events: EventHub;
   options: SessionOptions;
   /** The chunks of the artifacts that actions of a session have saved. */
   savedFiles: (session: SessionKey, actions: SavedArtifacts) => Promise<FileChunk[]>;

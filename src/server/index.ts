@@ -25,6 +25,15 @@ export type {
 } from './api/sessions-api.ts';
 export type { Clock } from './clock.ts';
 export { createDuologue, type Duologue } from './duologue.ts';
+export type { EventListener } from './events/event-hub.ts';
+export type {
+  EventCall,
+  EventRecord,
+  ServerEvent,
+  ServerEventFields,
+  ServerEventName,
+  ServerEventOf,
+} from './events/server-events.ts';
 export type { Reply, ResponseReader } from './http/reply.ts';
 export type * from './log/hub.ts';
 export type { Logger } from './logger.ts';

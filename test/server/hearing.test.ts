@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/protocol/index.ts';
-import { cutText, heardLength, textOf } from '../../src/server/output/output.ts';
+import { cutText, heardLength } from '../../src/server/output/heard-text.ts';
+import { textOf } from '../../src/server/output/output.ts';
 
 describe('what was heard of a message', () => {
   it.each([

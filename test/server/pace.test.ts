@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
+import { noEvents } from '../../src/server/events/event-hub.ts';
 import { ResponseReader } from '../../src/server/http/reply.ts';
 import { ChunkLog } from '../../src/server/log/log.ts';
 import { Output } from '../../src/server/output/output.ts';
@@ -49,6 +50,7 @@ function outputOn(
     log,
     clock,
     drafts,
+    events: noEvents,
     onFault: nothing,
     onWait: nothing,
     isOver: () => false,
@@ -233,7 +235,7 @@ describe('drafts of what a log keeps that outlives the process', () => {
       drafts++;
       return put(...args);
     };
-    output.begin({ id: 'm', role: 'assistant', metadata: { createdAt: 1 }, parts: [] });
+    output.begin({ id: 'm', role: 'assistant', metadata: { createdAt: 1 }, parts: [] }, true);
     /** Drafts within a time in which something is said ten times a second. */
     const during = async (seconds: number) => {
       const before = drafts;

@@ -203,6 +203,21 @@ describe.each(['sse', 'bidi'] as const)('over %s', (over) => {
     ]);
   });
 
+  it('the model finds each text that the application says, also one that was said just before', async () => {
+    const { duologue, model } = server(['Hello.', 'Yes.']);
+    const chat = testClient(duologue, { over });
+    await chat.say('Hi');
+    const session = { user: USER, id: chat.session };
+    for (const text of ['Hello.', 'The parcel is late.', 'The parcel is late.']) {
+      await duologue.say(session, text);
+      await chat.next();
+    }
+    await chat.say('Really?');
+    const history = JSON.stringify(model.lastContents);
+    expect(history.split('Hello.')).toHaveLength(3);
+    expect(history.split('The parcel is late.')).toHaveLength(3);
+  });
+
   it('an instruction starts a turn that the page follows, and no client sees the instruction', async () => {
     const { duologue, model } = server(['Hello.', 'Your export is ready.']);
     const chat = testClient(duologue, { over });

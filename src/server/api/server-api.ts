@@ -1,5 +1,7 @@
 import { type Answer, outputOf, reasonOf } from '../../protocol/tool-call.ts';
 import type { Engine } from '../engine.ts';
+import type { EventListener } from '../events/event-hub.ts';
+import type { ServerEventName } from '../events/server-events.ts';
 import type { CallRecord, DecidedBy, FoundCall, SessionKey } from '../store/store.ts';
 import { badRequest, ServerApiError } from './api-error.ts';
 import type { Command, Commands } from './commands.ts';
@@ -37,6 +39,11 @@ export type Speech = string | { text: string } | { instruction: string };
  * session.
  */
 export interface ServerApi {
+  /**
+   * Calls a function for each event of this name that happens in this process, after it is stored; the returned function ends that. A listener delays nothing: a promise that it returns is
+   * not waited for, and what it throws is logged. A process that dies takes its events with it.
+   */
+  on<Name extends ServerEventName>(name: Name, listener: EventListener<Name>): () => void;
   /** The sessions of all users. */
   readonly sessions: SessionsApi;
   /**
@@ -104,6 +111,7 @@ export function createServerApi(engine: Engine, commands: Commands, application:
   };
 
   return {
+    on: (name, listener) => engine.events.on(name, listener),
     sessions: sessionsApi(engine, commands),
 
     decide: ({ approvalId, approved, reason, by }) =>

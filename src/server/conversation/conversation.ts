@@ -67,7 +67,7 @@ export class Conversation implements Session {
     onLost: () => void,
   ) {
     const { key, engine, history } = source;
-    const { store, clock, drafts, newId, options } = engine;
+    const { store, clock, drafts, events, newId, options } = engine;
     const { recovered, isNew } = session;
     const logFields = () => this.logFields;
     const onFault = (error: unknown) => this.runner.fault(error);
@@ -85,7 +85,7 @@ export class Conversation implements Session {
           },
         ),
       isOver: () => this.runner.isGone,
-      ...{ store, key, log, clock, drafts, onFault },
+      ...{ store, key, log, clock, drafts, events, onFault },
     });
     const { output } = this;
     this.requests = new Requests(session.requests);

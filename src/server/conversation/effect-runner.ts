@@ -200,7 +200,7 @@ export class EffectRunner {
     const { store, runs, tools, output, requests, listeners } = this.targets;
     switch (effect.type) {
       case 'start':
-        if (guard.start(effect.message.id)) output.begin(effect.message);
+        if (guard.start(effect.message.id)) output.begin(effect.message, effect.isTurn);
         return;
       case 'say':
         if (guard.maySend(effect.messageId, effect.chunk)) output.say(effect.chunk);
@@ -211,7 +211,7 @@ export class EffectRunner {
         if (!guard.maySend(effect.messageId, effect.chunk)) return;
         return this.logged(
           'an approval request was not stored',
-          output.sayStored(effect.chunk, effect.inStep),
+          output.sayStored(effect.chunk, effect.inStep, effect.asks),
         );
       case 'inject':
         output.inject(effect.chunk);
@@ -227,10 +227,10 @@ export class EffectRunner {
         output.fold(effect.messageId)?.decide(effect.callId, effect.approved, effect.reason);
         return;
       case 'finish': {
-        const { message, chunks } = effect;
+        const { message, chunks, isOver } = effect;
         if (!guard.mayFinish(message.id)) return;
-        const end = output.conclude(message, chunks, () => store.storeImages(message));
-        return this.logged('a message was not stored', end);
+        const prepare = () => store.storeImages(message);
+        return this.logged('a message was not stored', output.conclude(message, chunks, { prepare, isOver }));
       }
       case 'release':
         guard.release(effect.messageId);

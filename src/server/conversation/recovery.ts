@@ -9,6 +9,7 @@ import {
 } from '../../protocol/index.ts';
 import { hasOutcome } from '../../protocol/tool-call.ts';
 import type { Engine } from '../engine.ts';
+import { turnFinished } from '../events/call-events.ts';
 import { partsOf } from '../files.ts';
 import {
   Approvals,
@@ -25,7 +26,8 @@ import type { History } from '../ledger/history.ts';
 import { isStreaming, keepText, missedOutputs, reconcile } from '../ledger/history.ts';
 import type { SessionLog } from '../log/log.ts';
 import { messagesIn, messagesToStore, restOf } from '../log/take-over.ts';
-import { sentLength, textOf } from '../output/output.ts';
+import { sentLength } from '../output/heard-text.ts';
+import { textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { MessageRequest, Recovered } from './state/inputs.ts';
@@ -315,7 +317,9 @@ async function endCutOff(
       const end = { interrupted: true, cutOff: true, ...(usage && { usage }) };
       fold.push({ type: 'message-metadata', messageMetadata: end });
     }
+    const event = isOver ? turnFinished(engine.events, key, message) : null;
     await engine.store.putMessage(key, message);
+    event?.happened();
     const length = wasSpoken ? sentLength(message, messages) : Number.POSITIVE_INFINITY;
     if (length < textOf(message).length) unspoken = { messageId: message.id, length };
   }

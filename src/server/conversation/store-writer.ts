@@ -7,8 +7,9 @@ import { externalise, storeMessage } from '../files.ts';
 import { Approvals, endEvent, INTERRUPTION, LEDGER, responseOf, type Verdict } from '../ledger/approvals.ts';
 import type { History } from '../ledger/history.ts';
 import { keepText, missedOutputs, wasCut } from '../ledger/history.ts';
+import { heardLength } from '../output/heard-text.ts';
 import type { Output } from '../output/output.ts';
-import { heardLength, textOf } from '../output/output.ts';
+import { textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './state/effects.ts';
@@ -127,7 +128,7 @@ export class StoreWriter {
         await this.approvals.record(write.do, write.call, write.reason);
         return;
       case 'save':
-        await output.save(write.messageId);
+        await output.save(write.messageId, output.asked(write.asks));
         return;
       case 'decide':
         return this.decideAll(write);
@@ -146,7 +147,7 @@ export class StoreWriter {
       case 'close-dangling':
         return { missed: await this.closeDangling(write) };
       case 'store-text':
-        await this.storeText(write.messageId, write.text);
+        await this.storeText(write);
         return;
       default:
         return exhaustive(write);
@@ -296,13 +297,13 @@ export class StoreWriter {
     return length;
   }
 
-  /** Adds the text that the agent wrote before an abort or a failure to the history, because ADK does not store it. */
-  private async storeText(messageId: string, text: string): Promise<void> {
+  /** Adds the text that the agent wrote before an abort or a failure, or that the application lets it say, to the history: ADK does not store it. */
+  private async storeText({ messageId, text, isSpoken }: WriteOf<'store-text'>): Promise<void> {
     const { history, engine } = this.context;
     const { events } = await history.load();
     const last = events.findLast((event) => event.content?.parts?.length);
     // ADK may have stored the whole text before the run was stopped, without passing the event on. Then nothing is missing.
-    const isStored = last?.content?.parts?.some((part) => part.text?.startsWith(text));
+    const isStored = !isSpoken && last?.content?.parts?.some((part) => part.text?.startsWith(text));
     if (isStored && last?.content?.role === 'model') return;
     await history.append(
       createEvent({

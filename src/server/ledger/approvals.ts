@@ -23,6 +23,8 @@ import {
 } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import type { CallState } from '../conversation/state/call-states.ts';
+import { approvalDecided, questionAnswered } from '../events/call-events.ts';
+import type { EventSource, PreparedEvent } from '../events/event-hub.ts';
 import type {
   AcceptedRequest,
   AuditEntry,
@@ -132,6 +134,7 @@ export interface LedgerContext {
   store: Store;
   clock: Clock;
   refusals: RefusedAnswers;
+  events: EventSource;
 }
 
 /**
@@ -143,12 +146,14 @@ export class Approvals {
   private readonly key: OwnedKey;
   private readonly clock: Clock;
   private readonly refusals: RefusedAnswers;
+  private readonly events: EventSource;
 
-  constructor({ store, clock, refusals }: LedgerContext, key: OwnedKey) {
+  constructor({ store, clock, refusals, events }: LedgerContext, key: OwnedKey) {
     this.store = store;
     this.key = key;
     this.clock = clock;
     this.refusals = refusals;
+    this.events = events;
   }
 
   /**
@@ -182,6 +187,7 @@ export class Approvals {
       await this.expire(call);
       return refuse(call, 'expired');
     }
+    const event = this.decided(call, wanted, by ?? { user: this.key.user });
     const decided = await this.store.decideCall(
       this.key,
       {
@@ -193,6 +199,7 @@ export class Approvals {
       lineFor(wanted, call, answer.reason ?? null, by),
       accepted,
     );
+    if (decided) event?.happened();
     return decided ? { kind: 'counts', call: decided, isRepeated: false } : { kind: 'ignored' };
   }
 
@@ -213,11 +220,14 @@ export class Approvals {
     call: CallRecord,
     step: 'sign-out-asked' | 'sign-out-approved',
   ): Promise<CallRecord | null> {
-    return this.store.moveCall(
+    const event = step === 'sign-out-asked' ? this.decided(call, 'expired', null) : null;
+    const moved = await this.store.moveCall(
       this.key,
       { id: call.id, ...LEDGER[step], reason: SIGNED_OUT },
       lineFor('refused', call, SIGNED_OUT),
     );
+    if (moved) event?.happened();
+    return moved;
   }
 
   /** Consumes an approval, so that its tool may run: returns the call once, and null to every later caller. */
@@ -231,11 +241,15 @@ export class Approvals {
 
   /** Expires an approval request: the user did not decide in time, or can no longer decide. */
   async expire(call: CallRecord, reason: string | null = null): Promise<CallRecord | null> {
-    return this.store.moveCall(
+    const event =
+      call.approvalId === null ? this.answered(call, 'expired') : this.decided(call, 'expired', null);
+    const expired = await this.store.moveCall(
       this.key,
       { id: call.id, ...LEDGER.expire, reason },
       lineFor('expired', call, reason),
     );
+    if (expired) event?.happened();
+    return expired;
   }
 
   /** Records a step of a question: the user answered it, declined it, or sent an answer that does not fit; or a tool asks for approval while it runs. */
@@ -252,7 +266,24 @@ export class Approvals {
       reason,
     );
     const asks = step === 'ask' && approvalId !== null && question ? { asks: { approvalId, question } } : {};
-    await this.store.moveCall(this.key, { id, ...LEDGER[step], reason, ...asks }, line);
+    const outcome = ({ answer: 'answered', decline: 'declined', ask: null } as const)[step];
+    const event = outcome && this.answered(call, outcome);
+    const moved = await this.store.moveCall(this.key, { id, ...LEDGER[step], reason, ...asks }, line);
+    if (moved) event?.happened();
+  }
+
+  /** What the application learns of a decision. */
+  private decided(
+    call: CallRecord,
+    decision: 'approved' | 'denied' | 'expired',
+    by: { user: string } | DecidedBy | null,
+  ): PreparedEvent | null {
+    return this.events.isIdle ? null : approvalDecided(this.events, this.key, call, { decision, by });
+  }
+
+  /** What the application learns of the answer to a question. */
+  private answered(call: CallRecord, outcome: 'answered' | 'declined' | 'expired'): PreparedEvent | null {
+    return this.events.isIdle ? null : questionAnswered(this.events, this.key, call, outcome);
   }
 
   private find({

@@ -8,7 +8,8 @@ import {
 import { danglingCalls, responseEvent, rewindEvent, savedFilesIn } from '../../adk/for-server.ts';
 import { type Chunk, type Message, MessageFold, ProtocolError, toolNameOf } from '../../protocol/index.ts';
 import { hasOutcome } from '../../protocol/tool-call.ts';
-import { cutText, textOf } from '../output/output.ts';
+import { cutText } from '../output/heard-text.ts';
+import { textOf } from '../output/output.ts';
 import type { StoreSessionService } from '../store/adk-sessions.ts';
 import type { AcceptedRequest, OwnedKey, Store } from '../store/store.ts';
 

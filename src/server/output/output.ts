@@ -3,14 +3,15 @@ import {
   type Chunk,
   type Message,
   MessageFold,
-  type MessagePart,
   type ProtocolError,
 } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
+import { callAsked, turnFinished } from '../events/call-events.ts';
+import type { EventSource, PreparedEvent } from '../events/event-hub.ts';
 import type { ChunkLog, SessionLog, ShownLog } from '../log/log.ts';
 import type { Reader } from '../registry/session.ts';
 import { type Persistence, untilStored } from '../store/rules.ts';
-import type { OwnedKey, Store } from '../store/store.ts';
+import type { CallRecord, OwnedKey, Store } from '../store/store.ts';
 import { type DraftPace, Drafts } from './pace.ts';
 
 /** The objects and callbacks that the output of a session uses. */
@@ -20,6 +21,7 @@ export interface OutputContext {
   log: SessionLog;
   clock: Clock;
   drafts: DraftPace;
+  events: EventSource;
   /** Reports that a draft could not be stored. */
   onFault: (error: unknown) => void;
   /** Called when a message cannot be stored yet, because the store is unavailable. */
@@ -47,11 +49,15 @@ export class Output {
   private current: MessageFold | null = null;
   private readonly resting = new Set<() => void>();
   private readonly persistence: Persistence;
+  private readonly events: EventSource;
+  /** The messages of the agent that have started and are not over. */
+  private readonly turns = new Set<string>();
 
-  constructor({ store, key, log, clock, drafts, onFault, onWait, isOver }: OutputContext) {
+  constructor({ store, key, log, clock, drafts, events, onFault, onWait, isOver }: OutputContext) {
     this.persistence = { clock, onWait, isOver };
     this.store = store;
     this.key = key;
+    this.events = events;
     this.log = log.chunks;
     this.shown = log.shown;
     this.readers = new Readers(() => this.log.last);
@@ -75,8 +81,13 @@ export class Output {
     return this.current?.message ?? null;
   }
 
-  /** Starts a message, or continues one: appends `start`. */
-  begin(message: Message): void {
+  /** Starts a message, or continues one: appends `start`. `isTurn`: the agent makes the message, as opposed to the application. */
+  begin(message: Message, isTurn: boolean): void {
+    if (isTurn && !this.folds.has(message.id)) {
+      this.turns.add(message.id);
+      if (!this.events.isIdle)
+        this.events.prepare('turn-started', this.key, { messageId: message.id })?.happened();
+    }
     const fold = this.folds.get(message.id) ?? new MessageFold(message);
     if (!this.folds.has(message.id)) this.drafts.know(message);
     this.folds.set(message.id, fold);
@@ -100,6 +111,7 @@ export class Output {
   adopt(message: Message): void {
     if (this.folds.has(message.id)) return;
     this.folds.set(message.id, new MessageFold(message));
+    this.turns.add(message.id);
     this.drafts.know(message);
   }
 
@@ -117,11 +129,12 @@ export class Output {
   /**
    * Stores the message with the chunk in it, and then appends the chunk, so that a client finds it after a crash too. When the message cannot be stored, the chunk
    * is appended anyway: its event has happened, and the next save includes it. While the store is unavailable the chunk waits. With `inStep` it is wrapped in a step.
+   * `asks`: the call whose approval request the chunk is.
    */
-  async sayStored(chunk: Chunk, inStep: boolean): Promise<void> {
+  async sayStored(chunk: Chunk, inStep: boolean, asks: CallRecord): Promise<void> {
     this.current?.push(chunk);
     try {
-      await this.save();
+      await this.save(undefined, this.asked(asks));
     } finally {
       if (inStep) this.log.append({ type: 'start-step' });
       this.log.append(chunk);
@@ -131,14 +144,18 @@ export class Output {
 
   /**
    * Ends a response of a message. The end is stored before any client gets it, and its chunks are appended together: no chunk of another message comes
-   * between them and the entry that ends the response.
+   * between them and the entry that ends the response. `isOver`: no call of the message waits.
    */
-  async conclude(message: Message, chunks: Chunk[], prepare: () => Promise<unknown>): Promise<void> {
+  async conclude(
+    message: Message,
+    chunks: Chunk[],
+    { prepare, isOver }: { prepare: () => Promise<unknown>; isOver: boolean },
+  ): Promise<void> {
     const fold = this.folds.get(message.id);
     for (const chunk of chunks) fold?.push(chunk);
     try {
       await untilStored(prepare, this.persistence);
-      await this.save(message.id);
+      await this.save(message.id, isOver ? this.finished(message) : null);
     } finally {
       for (const chunk of chunks) this.log.append(chunk);
       this.done();
@@ -225,7 +242,18 @@ export class Output {
     return this.drafts.without(stored);
   }
 
-  async save(messageId = this.current?.message.id): Promise<void> {
+  /** What the application learns of a call whose approval request, or question, is shown. */
+  asked(call: CallRecord | undefined): PreparedEvent | null {
+    return call && !this.events.isIdle ? callAsked(this.events, this.key, call) : null;
+  }
+
+  /** What the application learns of a message that is over. `isLeft`: the user went on while its calls waited. */
+  private finished(message: Message, isLeft = false): PreparedEvent | null {
+    const isTurn = this.turns.delete(message.id);
+    return isTurn && !this.events.isIdle ? turnFinished(this.events, this.key, message, isLeft) : null;
+  }
+
+  async save(messageId = this.current?.message.id, event: PreparedEvent | null = null): Promise<void> {
     const fold = messageId === undefined ? undefined : this.folds.get(messageId);
     if (!fold) return;
     if (fold === this.current) this.drafts.drop();
@@ -234,6 +262,7 @@ export class Output {
     const { length } = fold.message.parts;
     await this.put(fold.message);
     this.drafts.put(fold.message, length);
+    event?.happened();
   }
 
   /** Stores a message. While the store is unavailable it retries, because the user has already read the message. */
@@ -248,6 +277,8 @@ export class Output {
 
   /** Ends a message: it stays in the log for clients that reconnect, but nothing more is written to it. */
   release(messageId: string): void {
+    const { message } = this.folds.get(messageId) ?? {};
+    if (message) this.finished(message, true)?.happened();
     this.folds.delete(messageId);
     this.drafts.release(messageId);
     if (this.current?.message.id === messageId) this.current = null;
@@ -363,56 +394,7 @@ function untilCalled(): { room: Promise<void>; goOn: () => void } {
   return { room, goOn };
 }
 
-/** How many characters back a word boundary is searched, so that a cut text does not end within a word. */
-const WORD = 24;
-/** No voice speaks more characters a second: about 250 words a minute. */
-const FASTEST = 25;
-/** The seconds of sound that suffice to measure the speed of a voice. */
-const ENOUGH = 1;
-
 /** The text of a message. */
 export function textOf({ parts }: Message): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-}
-
-/** The number of characters of a text that were spoken when that share of its sound was played, rounded down to whole words where possible. */
-export function heardLength(text: string, share: number): number {
-  const length = Math.floor(text.length * Math.min(1, Math.max(0, share)));
-  if (length >= text.length) return text.length;
-  const spoken = text.slice(0, length);
-  if (/\s/.test(text.charAt(length))) return spoken.trimEnd().length;
-  const space = spoken.search(/\s\S*$/);
-  if (space !== -1 && length - space <= WORD) return spoken.slice(0, space).trimEnd().length;
-  if (space === -1 && length <= WORD && /^\w+$/.test(spoken)) return 0;
-  // A text without spaces may be cut anywhere but within a character.
-  const last = text.charCodeAt(length - 1);
-  return last >= 0xd800 && last <= 0xdbff ? length - 1 : length;
-}
-
-/**
- * Estimates how many characters of a cut message were spoken in the sound that was sent. No model reports which word a piece of sound belongs to, so the
- * speed of the voice is taken from the newest of `others` that was spoken to its end. Without one, only words are left out that no voice could have reached.
- * The first word always stays, so that the message can be continued.
- */
-export function sentLength(message: Message, others: readonly Message[]): number {
-  const text = textOf(message);
-  const { duration = 0 } = message.metadata?.audio ?? {};
-  const whole = others.findLast(({ metadata }) => {
-    const isWhole = metadata?.usage !== undefined && !metadata.interrupted && !metadata.failed;
-    return isWhole && (metadata.audio?.duration ?? 0) >= ENOUGH;
-  });
-  const pace = whole ? textOf(whole).length / (whole.metadata?.audio?.duration ?? 1) : FASTEST;
-  const [first = ''] = /^\s*\S+/.exec(text) ?? [];
-  return Math.max(heardLength(text, (duration * pace) / text.length), first.length);
-}
-
-/** Cuts the text of a message to `length` characters. */
-export function cutText(message: Message, length: number): void {
-  let rest = length;
-  message.parts = message.parts.flatMap((part): MessagePart[] => {
-    if (part.type !== 'text') return [part];
-    const text = part.text.slice(0, rest);
-    rest -= text.length;
-    return text === '' ? [] : [{ ...part, text }];
-  });
 }

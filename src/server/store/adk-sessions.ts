@@ -21,6 +21,7 @@ import {
   withSavedFiles,
 } from '../../adk/for-server.ts';
 import { systemClock } from '../clock.ts';
+import { type EventSource, noEvents, type PreparedEvent } from '../events/event-hub.ts';
 import {
   answeredCalls,
   applyDelta,
@@ -92,9 +93,11 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   readonly #fences = new Map<string, number>();
   readonly #loop: AgentLoop;
   readonly #persistence: Omit<Persistence, 'isOver'>;
+  readonly #events: EventSource;
 
   /**
    * `loop` learns what became of the events of ADK's own loop. `shared`: the store, when other nodes write to it too. `persistence`: how events are written for which no request waits.
+   * `events`: what the application learns of the sessions.
    */
   constructor(
     store: Store,
@@ -106,8 +109,10 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     loop: AgentLoop = { withdraw: () => undefined, stored: () => undefined },
     shared: SharedStore | null = null,
     persistence: Omit<Persistence, 'isOver'> = { clock: systemClock, onWait: () => undefined },
+    events: EventSource = noEvents,
   ) {
     super();
+    this.#events = events;
     this.#persistence = persistence;
     this.maxImageBytes = imageBytes;
     this.#store = store;
@@ -187,7 +192,8 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   override async deleteSession(request: CompositeSessionKey): Promise<void> {
     const key = keyOf(request.appName, request.userId, request.sessionId);
     try {
-      await this.#store.deleteSession(key);
+      const event = this.#events.isIdle ? null : this.#events.prepare('session-deleted', key, {});
+      if (await this.#store.deleteSession(key)) event?.happened();
     } finally {
       this.forget(key);
       this.#fences.delete(nameOf(key));
@@ -226,6 +232,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     const { seen, fence } = this.#given.get(session.events) ?? { fence: this.#fenceOf(key) };
     const change = answeredCalls(event).length > 0 ? seen : undefined;
     let kept = event;
+    const finished = this.#finishedCalls(key, event);
     const append = async () => {
       if (hasBytes(event)) kept = await this.#withoutBytes({ fence, ...key }, event);
       await this.#store.appendEvent({ fence, ...key }, kept, change, accepted);
@@ -239,6 +246,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
       this.forget(key);
       throw error;
     }
+    for (const one of finished) one.happened();
     this.#ready.appended(key, kept);
     if (seen) applyDelta(seen, asStored(event.actions?.stateDelta ?? {}));
     this.#listOf(session.events).put(kept);
@@ -249,8 +257,23 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   }
 
   /** Creates a session, and caches it for its first owner. */
-  create(key: SessionKey): Promise<void> {
-    return this.#ready.create(key);
+  async create(key: SessionKey): Promise<void> {
+    const event = this.#events.isIdle ? null : this.#events.prepare('session-created', key, {});
+    await this.#ready.create(key);
+    event?.happened();
+  }
+
+  /** What the application learns of the calls that an event answers. */
+  #finishedCalls(key: SessionKey, { content, customMetadata }: Event): PreparedEvent[] {
+    if (this.#events.isIdle) return [];
+    return (content?.parts ?? []).flatMap(({ functionResponse }) => {
+      const { id, name = '', response } = functionResponse ?? {};
+      // These are questions of ADK, which no tool answers.
+      if (id === undefined || name.startsWith('adk_request_')) return [];
+      const settled = customMetadata?.settled ?? (isFailure(response) ? 'error' : 'output');
+      const outcome = settled === 'denied' || settled === 'error' ? settled : 'output';
+      return this.#events.prepare('tool-finished', key, { callId: id, toolName: name, outcome }) ?? [];
+    });
   }
 
   /** From now on writes to the session carry this owner's fence. The session is read again, since another owner may have written to it, unless it is new (`isEmpty`). */
@@ -334,6 +357,11 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
 /** Whether parts of an event hold the bytes of files. */
 function hasBytes({ content }: Event): boolean {
   return content?.parts?.some((part) => part.inlineData?.data) ?? false;
+}
+
+/** Whether ADK, or this server, answered a call with an error instead of an output of its tool. */
+function isFailure(response: Record<string, unknown> | undefined): boolean {
+  return typeof response?.error === 'string' && Object.keys(response).length === 1;
 }
 
 function keyOf(app: string, user: string, id: string): SessionKey {

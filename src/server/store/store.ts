@@ -167,6 +167,15 @@ export interface DecidedBy {
 /** What a caller adds to the audit log; the store fills in time, session and user. */
 export type AuditEntry = Omit<AuditLine, 'at' | 'sessionId' | 'user'>;
 
+/** An event as the store keeps it for a subscription, from the write of its fact until it is delivered. */
+export interface OutboxEvent {
+  subscription: string;
+  /** Unique within the subscription. */
+  id: string;
+  /** JSON. */
+  data: string;
+}
+
 /** Some of the audit lines of a session, counted from the newest. */
 export interface AuditPageRequest {
   /** The cursor that the page ends before, from `AuditPage.older`; without one the page ends with the newest line. */

@@ -73,7 +73,8 @@ export type Write =
   | { do: 'expire'; call: CallRecord; reason: string }
   /** The user answered a question, declined to answer it, or sent an answer that does not fit; or a tool asks for approval while it runs. */
   | { do: 'answer' | 'decline' | 'refuse' | 'ask'; call: CallRecord; reason: string | null }
-  | { do: 'save'; messageId: string }
+  /** `asks`: the call whose question the message shows from now on. */
+  | { do: 'save'; messageId: string; asks?: CallRecord | undefined }
   | {
       do: 'decide';
       decisions: Extract<Answer, { kind: 'decision' }>[];
@@ -92,7 +93,8 @@ export type Write =
   /** Finds the last message of the agent, if it was cut, and brings its text into the history. */
   | { do: 'find-cut'; messageId: string }
   | { do: 'close-dangling'; errorText: string; messageId: string | null; waiting: ReadonlySet<string> }
-  | { do: 'store-text'; messageId: string; text: string };
+  /** Adds text of the agent to the history. `isSpoken`: the application made it, so ADK cannot have stored it. */
+  | { do: 'store-text'; messageId: string; text: string; isSpoken?: true };
 
 /** Starts the turn of a stored message again, because nothing answered it. Calls that do not wait end with `errorText`. */
 export interface Restart {
@@ -166,18 +168,21 @@ export interface StoreEffect {
  * effect delays later ones: `store-apart` writes while later effects are performed, and its result comes back as an input.
  */
 export type Effect =
-  | { type: 'start'; message: Message }
+  /** `isTurn`: the agent makes the message, as opposed to the application. */
+  | { type: 'start'; message: Message; isTurn: boolean }
   | { type: 'say'; messageId: string; chunk: Chunk }
   /** Text deltas of the message that is being streamed: the fast path of `ConversationState.apply`. */
   | { type: 'say-deltas'; messageId: string; chunks: readonly Chunk[] }
-  | { type: 'say-stored'; messageId: string; chunk: Chunk; inStep: boolean }
+  /** `asks`: the call whose approval request the chunk is. */
+  | { type: 'say-stored'; messageId: string; chunk: Chunk; inStep: boolean; asks: CallRecord }
   /** Sends a chunk that belongs to no message. */
   | { type: 'inject'; chunk: Chunk }
   /** Sends watchers the user message that was stored last. */
   | { type: 'publish-message'; messageId: string }
   | { type: 'amend'; messageId: string; chunks: Chunk[] }
   | { type: 'mark-decided'; messageId: string; callId: string; approved: boolean; reason: string | undefined }
-  | { type: 'finish'; message: Message; chunks: Chunk[] }
+  /** `isOver`: no call of the message waits. */
+  | { type: 'finish'; message: Message; chunks: Chunk[]; isOver: boolean }
   | { type: 'release'; messageId: string }
   | { type: 'sound'; messageId: string; data: string; sampleRate: number }
   | { type: 'stop-playback' }

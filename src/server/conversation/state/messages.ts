@@ -3,6 +3,7 @@ import type { Event } from '@google/adk';
 import { MessageChunks, type MessageOutput } from '../../../adk/for-server.ts';
 import type { Chunk, Message } from '../../../protocol/index.ts';
 import type { AdmittedPart } from '../../files.ts';
+import type { CallRecord } from '../../store/store.ts';
 import type { Context } from './context.ts';
 import type { OpenCalls } from './open-calls.ts';
 
@@ -14,10 +15,13 @@ export class Draft {
   private started = false;
   private hasChunks = false;
   private failureText: string | null = null;
+  /** Whether the agent makes the message. The application made the text of the others. */
+  readonly isTurn: boolean;
 
-  constructor(message: Message, reader: MessageChunks) {
+  constructor(message: Message, reader: MessageChunks, isTurn: boolean) {
     this.message = message;
     this.reader = reader;
+    this.isTurn = isTurn;
   }
 
   get id(): string {
@@ -152,10 +156,10 @@ export class Messages {
   }
 
   /** Adds a stored message whose calls are open, or returns its draft. */
-  add(message: Message): Draft {
+  add(message: Message, isTurn = true): Draft {
     const known = this.drafts.get(message.id);
     if (known) return known;
-    const draft = new Draft(message, this.newReader(message));
+    const draft = new Draft(message, this.newReader(message), isTurn);
     this.drafts.set(message.id, draft);
     return draft;
   }
@@ -171,11 +175,12 @@ export class Messages {
     return new MessageChunks({ images: this.context.options.images, ...soFar });
   }
 
-  /** Starts a message of the agent, or continues one that was cut. */
-  begin(messageId?: string, cut?: Message | null): Draft {
+  /** Starts a message of the agent, or continues one that was cut. `isTurn`: whether the agent makes the message itself. */
+  begin(messageId?: string, cut?: Message | null, isTurn = true): Draft {
     const id = messageId ?? this.context.newMessageId();
     const { now } = this.context;
-    const draft = this.add(cut ?? { id, role: 'assistant', parts: [], metadata: { createdAt: now } });
+    const message: Message = cut ?? { id, role: 'assistant', parts: [], metadata: { createdAt: now } };
+    const draft = this.add(message, isTurn);
     this.activate(draft);
     this.lastActiveId = draft.id;
     this.turnTo(draft);
@@ -258,7 +263,7 @@ export class Messages {
     this.closeBlocks();
     this.current = draft;
     draft.start();
-    this.context.emit({ type: 'start', message: draft.message });
+    this.context.emit({ type: 'start', message: draft.message, isTurn: draft.isTurn });
   }
 
   /** Continues a draft in a new response: its `start` is sent again. */
@@ -270,9 +275,9 @@ export class Messages {
     this.turnTo(draft);
   }
 
-  /** Stores a draft as it is. */
-  save(draft: Draft): void {
-    this.context.store([{ do: 'save', messageId: draft.id }], null);
+  /** Stores a draft as it is. `asks`: the call whose question it shows from now on. */
+  save(draft: Draft, asks?: CallRecord): void {
+    this.context.store([{ do: 'save', messageId: draft.id, ...(asks && { asks }) }], null);
   }
 
   /**
@@ -305,7 +310,8 @@ export class Messages {
     const reason = how.interrupted ? 'other' : failure !== null ? 'error' : isOpen ? 'tool-calls' : undefined;
     this.closeBlocksOf(draft);
     const metadata = finishMetadata(message, reason, this.context.isClosed);
-    this.context.emit({ type: 'finish', message, chunks: draft.finish(reason, metadata) });
+    const chunks = draft.finish(reason, metadata);
+    this.context.emit({ type: 'finish', message, chunks, isOver: !isOpen });
     this.current = null;
     this.deactivateIf(draft);
     this.next = this.next.filter((one) => one !== draft);

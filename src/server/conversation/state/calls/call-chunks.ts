@@ -73,18 +73,18 @@ export class CallChunks {
     const { context, messages } = this;
     if (call.asksForAnswer) {
       this.announce(call, draft);
-      messages.save(draft);
+      messages.save(draft, call.record);
       return;
     }
     if (this.usesConfirmations) {
       this.announceConfirmation(call, draft);
-      messages.save(draft);
+      messages.save(draft, call.record);
       return;
     }
     this.announce(call, draft);
     const { messageId } = call.record;
     const chunk = approvalRequest(call.record, queued, call.approvalMessage);
-    context.emit({ type: 'say-stored', messageId, chunk, inStep: context.policy.steps });
+    context.emit({ type: 'say-stored', messageId, chunk, inStep: context.policy.steps, asks: call.record });
   }
 
   /** In the confirmation dialect: sends the confirmation, a separate tool call whose input holds the original call. */

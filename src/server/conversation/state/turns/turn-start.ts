@@ -337,13 +337,13 @@ export class TurnStart {
     const mark = context.mark();
     context.takeRequest(request);
     context.acknowledge(request, accepted);
-    const draft = messages.begin(messageId);
+    const draft = messages.begin(messageId, null, false);
     messages.say(draft, { type: 'text-start', id: '0' });
     messages.say(draft, { type: 'text-delta', id: '0', delta: text });
     messages.say(draft, { type: 'text-end', id: '0' });
     messages.finish(draft);
     const writes: Write[] = [
-      { do: 'store-text', messageId, text },
+      { do: 'store-text', messageId, text, isSpoken: true },
       ...(accepted ? [{ do: 'accept' as const, accepted }] : []),
     ];
     context.store(writes, { for: 'spoken', request }, context.takeSince(mark));

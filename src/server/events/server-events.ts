@@ -1,0 +1,78 @@
+import type { TokenUsage } from '../../protocol/index.ts';
+import type { DecidedBy, SessionKey } from '../store/store.ts';
+
+/** A call that an event tells of. Its arguments, output and reason are not in events: read the session, or its audit log. */
+export interface EventCall {
+  callId: string;
+  toolName: string;
+}
+
+/** A recorded call, and the message that shows it. */
+export interface EventRecord extends EventCall {
+  messageId: string;
+}
+
+/** What each event tells, by its name. */
+export interface ServerEventFields {
+  /** A session was created. It may never get a message: then it is deleted some minutes after its last connection. */
+  'session-created': object;
+  /** A session was deleted: by its user, by the application, or because it never got a message. */
+  'session-deleted': object;
+  /** The agent began a message. */
+  'turn-started': { messageId: string };
+  /**
+   * A message of the agent is over: no call of it waits. `interrupted`: it was stopped, cut off, or left by the user while its calls waited. `usage`: the tokens
+   * that the model counted; null when it did not count.
+   */
+  'turn-finished': {
+    messageId: string;
+    outcome: 'complete' | 'interrupted' | 'failed';
+    usage: TokenUsage | null;
+  };
+  /** An approval request is shown to the user. */
+  'approval-requested': EventRecord & { approvalId: string; expiresAt: number | null };
+  /** An approval request was decided. `by` has two identities when the application decided in the name of a person; null when no decision came in time, or the call ended first. */
+  'approval-decided': EventRecord & {
+    approvalId: string;
+    decision: 'approved' | 'denied' | 'expired';
+    by: { user: string } | DecidedBy | null;
+  };
+  /** A question of the agent is shown to the user. */
+  'question-asked': EventRecord & { expiresAt: number | null };
+  /** A question was answered or declined; or no answer came in time, or the call ended first (`expired`). */
+  'question-answered': EventRecord & { outcome: 'answered' | 'declined' | 'expired' };
+  /** A tool call has its outcome, which is stored. */
+  'tool-finished': EventCall & { outcome: 'output' | 'error' | 'denied' };
+}
+
+/** The name of an event. */
+export type ServerEventName = keyof ServerEventFields;
+
+/** An event with this name. */
+export type ServerEventOf<Name extends ServerEventName> = {
+  [N in Name]: {
+    readonly name: N;
+    /** Unique. An event that is delivered again has the same id. */
+    readonly id: string;
+    /** When it happened, in milliseconds since 1970. */
+    readonly at: number;
+    /** The session, as the methods of the server API take it. */
+    readonly session: Pick<SessionKey, 'user' | 'id'>;
+  } & Readonly<ServerEventFields[N]>;
+}[Name];
+
+/** An event of the server: `name` says which fields it has. */
+export type ServerEvent = ServerEventOf<ServerEventName>;
+
+/** All names, for checks of what an application passes. */
+export const EVENT_NAMES = Object.keys({
+  'session-created': 0,
+  'session-deleted': 0,
+  'turn-started': 0,
+  'turn-finished': 0,
+  'approval-requested': 0,
+  'approval-decided': 0,
+  'question-asked': 0,
+  'question-answered': 0,
+  'tool-finished': 0,
+} satisfies Record<ServerEventName, 0>) as ServerEventName[];
