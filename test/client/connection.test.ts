@@ -222,6 +222,19 @@ describe('a connection', () => {
     expect(w.connection.state.status).toBe('live');
   });
 
+  test('[B1c] a bare frame of a type that it does not know is a sign of life, and changes nothing else', async () => {
+    const w = await live({ heartbeatMs: 1_000 });
+    w.server.answersPings = false;
+    const seen = w.events.length;
+    for (let beat = 0; beat < 5; beat++) {
+      w.timers.advance(1_000);
+      w.server.socket?.deliver('{"type":"of-a-newer-server","data":{"type":"finish"}}');
+    }
+    expect([w.connection.state.status, w.events.slice(seen)]).toEqual(['live', []]);
+    w.server.say({ type: 'start', messageId: 'a1' });
+    expect(w.events.at(-2)).toMatchObject({ type: 'chunk', chunk: { type: 'start' } });
+  });
+
   test('gives a frozen server up within six seconds while it waits for an answer', async () => {
     const w = await live();
     w.server.answersPings = false;

@@ -1,12 +1,14 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { DuologueHttp } from '../../src/client/index.ts';
+import { Connection, httpLinks } from '../../src/client/link/index.ts';
 import type { DuologueOptions } from '../../src/server/index.ts';
+import { turns } from '../server/support/turns.ts';
 import { harness, say } from '../support/harness.ts';
 import { type ScriptedTurn, text } from '../support/scripted-model.ts';
 
 /** A client whose network is the server itself. */
-function page(turns: ScriptedTurn[], options: Partial<DuologueOptions> = {}, key?: string) {
-  const { duologue, post } = harness(turns, [], options);
+function page(script: ScriptedTurn[], options: Partial<DuologueOptions> = {}, key?: string) {
+  const { duologue, post } = harness(script, [], options);
   const http = new DuologueHttp({
     url: 'http://localhost/',
     key,
@@ -47,6 +49,24 @@ describe('over HTTP a page', () => {
       name: 'ProtocolError',
       code: 'not_found',
     });
+  });
+
+  test('opens a session of its own when no id is given, as a socket does', async () => {
+    const { duologue } = harness([]);
+    const live = async () => {
+      const kind = httpLinks({
+        url: 'http://localhost/',
+        fetch: (url, init) => duologue.fetch(new Request(String(url), init)),
+      });
+      const connection = new Connection(kind);
+      onTestFinished(() => connection.close());
+      connection.connect();
+      await turns(() => connection.state.status === 'live');
+      return connection.sessionId;
+    };
+    const ids = [await live(), await live()];
+    expect(ids).toEqual([expect.stringMatching(/^[\w-]{20,}$/), expect.stringMatching(/^[\w-]{20,}$/)]);
+    expect(ids[0]).not.toBe(ids[1]);
   });
 
   test('[A5] shows its key, and without one is told to', async () => {

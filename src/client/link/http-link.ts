@@ -63,7 +63,8 @@ class HttpLink implements Link {
     this.#http = http;
     this.#timers = timers;
     this.#events = events;
-    this.#sessionId = String(target.sessionId);
+    // A post creates the session that it names, so a new session needs an id of its own.
+    this.#sessionId = target.sessionId ?? crypto.randomUUID();
     void this.#watch(read, target.last);
   }
 

@@ -24,7 +24,7 @@ export interface ReceivedChunk {
 
 /** Where a link starts to read. */
 export interface LinkTarget {
-  /** The session; null lets the server create one. */
+  /** The session; null opens a new one, whose id the server or the link makes. */
   sessionId: string | null;
   /** The id of the last chunk that the page has; the link continues after it. Null: from the start. */
   last: string | null;
