@@ -102,7 +102,7 @@ export interface FramedRequest {
   body?: Record<string, unknown>;
   identity: Identity;
   /** The request that opened the socket. Another node that answers finds its user by the same headers and parameters. */
-  handshake: Request;
+  handshake: Pick<Request, 'url' | 'headers'>;
   /** The id of the request in the log. */
   requestId: string;
 }

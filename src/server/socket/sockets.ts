@@ -3,7 +3,7 @@ import { ProtocolError, type SessionInfo, toProtocolError } from '../../protocol
 import { type RateLimiter, rateLimited } from '../access/limits.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { withAddresses } from '../files.ts';
-import { answerFramed, requestIdOf } from '../http/http.ts';
+import { answerFramed, type FramedRequest, requestIdOf } from '../http/http.ts';
 import { type HttpContext, nodesOf } from '../http/route.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
 import { FORWARDED } from '../nodes/forward.ts';
@@ -129,7 +129,9 @@ export class Sockets {
       if (this.isChat(request)) {
         // A socket of the AI SDK's transport stays at this node. Each of its frames names a chat, and goes on to the node that owns that chat.
         await this.counts.checkEverywhere(user);
-        return { accept: (socket) => this.acceptChat(socket, request, identity, countOut), drop: countOut };
+        // Deno makes the request unreadable when its socket opens.
+        const handshake = { url: request.url, headers: new Headers(request.headers) };
+        return { accept: (socket) => this.acceptChat(socket, handshake, identity, countOut), drop: countOut };
       }
       const session = await find(async () => {
         const found = await sessions.getOrCreate(user, sessionId);
@@ -217,7 +219,7 @@ export class Sockets {
 
   private acceptChat(
     socket: Socket,
-    handshake: Request,
+    handshake: FramedRequest['handshake'],
     identity: Identity,
     countOut: () => void,
   ): ChatConnection {
