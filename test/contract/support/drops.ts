@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { hasStockSocket, newestSdk } from '../../support/sdks.ts';
 import { type Cut, cutting, cuttingFetch, cuttingStock } from './cuts.ts';
-import { type Played, play } from './play.ts';
+import { closeAll, type Played, play, type Staging } from './play.ts';
 import { type Scenario, scenarios } from './scenarios.ts';
 
 const NOWHERE = Number.POSITIVE_INFINITY;
@@ -51,11 +51,13 @@ async function breakSocket(
   scenario: Scenario,
   way: 'WebSocket' | 'stock WebSocket',
   choose: Choice,
+  staging?: Staging,
 ): Promise<void> {
   const cutAt = way === 'WebSocket' ? cutting : cuttingStock;
   const whole = cutAt({ after: 'block', number: NOWHERE });
-  const expected = essence(await play(scenario, way, newestSdk, whole));
+  const expected = essence(await play(scenario, way, newestSdk, whole, staging));
   const { block, frame } = whole.counts;
+  await closeAll();
   const cuts = [
     ...choose(places('block', block)),
     ...choose(places('unsent', frame)),
@@ -63,10 +65,20 @@ async function breakSocket(
   ];
   for (const cut of cuts) {
     const broken = cutAt(cut);
-    const played = await play(scenario, way, newestSdk, broken);
+    const played = await play(scenario, way, newestSdk, broken, staging);
     expect(essence(played), `cut ${cut.after} ${cut.number} of ${block} and ${frame}`).toEqual(expected);
     expect(broken.hasCut()).toBe(true);
+    await closeAll();
   }
+}
+
+/** Breaks the stock WebSocket of the newest `ai` once at every place of every conversation, over the nodes of `staging`, and compares with an unbroken one. */
+export function breakTheStockLine(staging: () => Staging): void {
+  it.each(hasStockSocket(newestSdk) ? short.filter(([name]) => !name.endsWith(', slowly')) : [])(
+    '[W6] [W7] [W8] over the stock WebSocket of the newest ai leaves no trace: %s',
+    { timeout: 600_000 },
+    (_name, scenario) => breakSocket(scenario, 'stock WebSocket', (places) => places, staging()),
+  );
 }
 
 /** Breaks the connection once at every chosen place of every conversation, and compares with an unbroken one. */

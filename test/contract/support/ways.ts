@@ -115,12 +115,17 @@ function overStockSocket({ sdk, url, WebSocket: Socket = WebSocket as never }: W
     sent: () => sends,
     async recover(chat) {
       await chat.resumeStream();
-      // The server has nothing to resume: the request was lost before it arrived.
-      if (isOver) await chat.sendMessage();
+      // The server has nothing to resume: it lost the request, or the beginning of the answer with its process.
+      if (isOver) await (hasAnswer(chat.messages.at(-1)) ? chat.sendMessage() : chat.regenerate());
     },
     close: () => transport.close(),
   };
 }
+
+/** Whether a message has an answer of the user or the browser to a call. */
+const hasAnswer = (message: Message | undefined): boolean =>
+  message?.role === 'assistant' &&
+  message.parts.some((part) => 'toolCallId' in part && !part.state.startsWith('input'));
 
 function overSocket(context: WayContext): Way {
   const frames = { message: 0, tool_result: 0 };
