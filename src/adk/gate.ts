@@ -183,7 +183,9 @@ class Gated extends BaseTool {
         invocationId: toolContext.invocationId,
         branch: invocationContext.branch,
         approvalTimeoutMs: approvalTimeoutOf(this.inner),
-        approvalMessage: facts.asks ? approvalMessageOf(this.inner, args) : undefined,
+        approvalMessage: facts.asks
+          ? (decision.approvalMessage ?? approvalMessageOf(this.inner, args))
+          : undefined,
         ...(isLongRunning && { isLongRunning }),
       });
       return this.answerLater(true);

@@ -3,6 +3,8 @@
  * `for-server.ts`. State belongs to one run (`RunView`) or to one message of it (`MessageChunks`), or lasts as long as one call (`callbacks.ts`, `run.ts`, by
  * weak reference). The gate keeps none, because the server stores a call that waits.
  */
+
+export type { ApprovalRule, ApprovalStatus } from './approval-status.ts';
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
 export type { DataOptions, ToolContext } from './tool-context.ts';
 export { type ClientTool, DuologueTool, defineTool, type ServerTool } from './tools.ts';

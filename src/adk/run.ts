@@ -62,8 +62,10 @@ export interface Decision extends ToolFacts {
   args: Record<string, unknown>;
   /** The tool would ask for approval, but the server option `toolsRequiringApproval` does not name it. */
   waived?: true;
-  /** The arguments are invalid: the call fails before the user is asked. */
+  /** The arguments are invalid, or the tool denies the call: it fails before the user is asked. */
   refusal?: string;
+  /** The text of the approval request that the tool decided together with `asks`. */
+  approvalMessage?: string;
 }
 
 /** A call that ADK made and that is answered later: by the user, the browser, or a tool that runs meanwhile. */
@@ -134,7 +136,15 @@ export async function decide(
   const { runsOn } = tool;
   try {
     const valid = await tool.validate(args, context);
-    return { tool, args: valid, runsOn, ...asking(tool, await tool.asks(valid, context), override) };
+    const { asks, denial, reason } = await tool.approvalOf(valid, context);
+    if (denial !== undefined) return { tool, args: valid, runsOn, asks: false, refusal: denial };
+    return {
+      tool,
+      args: valid,
+      runsOn,
+      ...asking(tool, asks, override),
+      ...(reason !== undefined && { approvalMessage: reason }),
+    };
   } catch (error) {
     const refusal = error instanceof Error ? error.message : String(error);
     return { tool, args, runsOn, asks: false, refusal };

@@ -2,6 +2,7 @@ import { BaseTool, type Context, FunctionTool } from '@google/adk';
 import { z } from 'zod/v4';
 import { cut, LIMITS } from '../protocol/limits.ts';
 import type { DataSchemas } from '../protocol/own-data.ts';
+import { type ApprovalRule, type ApprovalRuling, checkApproval, rulingOf } from './approval-status.ts';
 import { type ToolContext, toToolContext } from './tool-context.ts';
 
 /**
@@ -80,8 +81,8 @@ interface Definition<P extends Parameters, O> {
    * the browser.
    */
   output?: z.ZodType<O>;
-  /** Whether the user is asked before each call. If the function throws, the user is asked. */
-  needsApproval?: boolean | ((args: Args<P>, context: Context) => Maybe<boolean>);
+  /** Whether the user is asked before each call: `true`, `false`, or a status of AI SDK 7's `toolApproval`. If the function throws, the user is asked. */
+  needsApproval?: ApprovalRule | ((args: Args<P>, context: Context) => Maybe<ApprovalRule>);
   /**
    * How long an approval request of this tool waits, in milliseconds from when it is shown; null means no limit. It replaces the option `approvalTimeoutMs` of
    * the server, over SSE and over BIDI.
@@ -147,6 +148,7 @@ export class DuologueTool<
 
   constructor(definition: AnyDefinition) {
     checkExecute(definition);
+    checkApproval(definition.name, definition.needsApproval);
     const { timeoutMs } = definition as { timeoutMs?: unknown };
     checkTime(definition.name, 'approvalTimeoutMs', definition.approvalTimeoutMs);
     checkTime(definition.name, 'timeoutMs', timeoutMs);
@@ -190,7 +192,8 @@ export class DuologueTool<
 
   /** Whether calls of the tool may need approval. */
   get mayAsk(): boolean {
-    return this.definition.needsApproval !== undefined && this.definition.needsApproval !== false;
+    const { needsApproval } = this.definition;
+    return typeof needsApproval === 'function' || rulingOf(this.name, needsApproval).asks;
   }
 
   /** How long an approval request of the tool waits; null means no limit, undefined that the option of the server applies. */
@@ -217,14 +220,14 @@ export class DuologueTool<
     return this.definition.runsOn === 'client' ? undefined : this.definition.timeoutMs;
   }
 
-  /** Whether a call with these validated arguments needs approval. */
-  async asks(args: Record<string, unknown>, context: Context): Promise<boolean> {
+  /** Whether a call with these validated arguments asks, or is denied. */
+  async approvalOf(args: Record<string, unknown>, context: Context): Promise<ApprovalRuling> {
     const { needsApproval } = this.definition;
-    if (typeof needsApproval !== 'function') return needsApproval ?? false;
+    if (typeof needsApproval !== 'function') return rulingOf(this.name, needsApproval);
     try {
-      return await needsApproval(args, context);
+      return rulingOf(this.name, await needsApproval(args, context));
     } catch {
-      return true;
+      return { asks: true };
     }
   }
 
@@ -248,10 +251,14 @@ export class DuologueTool<
    */
   override async runAsync(request: ToolRequest): Promise<unknown> {
     const { args, toolContext } = request;
-    if (this.runsOn === 'server' && (await this.asks(await this.validate(args, toolContext), toolContext))) {
-      throw new Error(
-        `${this.name} needs an approval, and an agent that is used as a tool cannot ask the user.`,
-      );
+    if (this.runsOn === 'server') {
+      const { asks, denial } = await this.approvalOf(await this.validate(args, toolContext), toolContext);
+      if (denial !== undefined) throw new Error(denial);
+      if (asks) {
+        throw new Error(
+          `${this.name} needs an approval, and an agent that is used as a tool cannot ask the user.`,
+        );
+      }
     }
     return this.runDecided(request);
   }
