@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { root } from './built.ts';
 
 /** The examples with a page that talks to the florist. */
-export const EXAMPLES = ['fastify', 'vue'] as const;
+export const EXAMPLES = ['fastify', 'vue', 'svelte', 'assistant-ui'] as const;
 
 /** An example, started with its own command: `npm start` in its folder, which builds the page and serves it. */
 export class Example {

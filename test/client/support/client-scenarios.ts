@@ -5,19 +5,31 @@ import { fourTools } from '../../support/demo-tools.ts';
 import { call, calls, partial, type ScriptedTurn, text } from '../../support/scripted-model.ts';
 import { brief, type TestChat } from './chat.ts';
 
+/** The part of a chat that a scenario uses. */
+export type ScenarioChat = Pick<
+  TestChat,
+  | 'messages'
+  | 'status'
+  | 'sendMessage'
+  | 'addToolApprovalResponse'
+  | 'addToolOutput'
+  | 'resumeStream'
+  | 'stop'
+>;
+
 /** The parts of a page that a scenario may use. */
 export interface Stage {
-  chat: TestChat;
+  chat: ScenarioChat;
   /** Lets the model say the rest of a counted answer. */
   go(): void;
   /** Breaks all connections once. */
   cut(): void;
   /** The page's recovery from a network error; null where its transport recovers by itself. */
-  recover: ((chat: TestChat) => Promise<void>) | null;
+  recover: ((chat: ScenarioChat) => Promise<void>) | null;
   /** A page that was loaded again: a new chat with the messages that the server has. */
-  reload(): Promise<TestChat>;
+  reload(): Promise<ScenarioChat>;
   /** Stops the answer, as the page does. */
-  stop(chat: TestChat): Promise<void>;
+  stop(chat: ScenarioChat): Promise<void>;
   /** Whether the agent still runs. */
   isRunning(): Promise<boolean>;
 }
@@ -25,7 +37,7 @@ export interface Stage {
 /** One column of the table: what the model does, what the user does, and what the page shows in the end. */
 export interface ClientScenario {
   turns(go: Promise<void>): readonly ScriptedTurn[];
-  play(stage: Stage): Promise<TestChat>;
+  play(stage: Stage): Promise<ScenarioChat>;
   shows: unknown[];
 }
 
@@ -47,13 +59,13 @@ export const toolsOf = () => [
 ];
 
 /** What the page shows of its last message, without the ids of calls. */
-export const shownBy = (chat: TestChat): unknown[] =>
+export const shownBy = (chat: ScenarioChat): unknown[] =>
   chat.messages.at(-1)?.role === 'assistant'
     ? brief(chat.messages.at(-1)).map((part) => (Array.isArray(part) ? part.slice(1) : part))
     : [];
 
 /** Approves or denies what is asked, and gives the outputs of browser tools that the transport does not run, until the page shows so many parts. */
-async function answering(chat: TestChat, parts: number, approved: boolean): Promise<TestChat> {
+async function answering(chat: ScenarioChat, parts: number, approved: boolean): Promise<ScenarioChat> {
   const done = new Set<string>();
   void chat.sendMessage({ text: 'go' });
   const rests = () => chat.status === 'ready' || chat.status === 'error';
@@ -91,7 +103,7 @@ function duePart(message: Message | undefined, done: ReadonlySet<string>): Due |
   );
 }
 
-const isSettled = (chat: TestChat): boolean =>
+const isSettled = (chat: ScenarioChat): boolean =>
   (chat.messages.at(-1)?.parts ?? []).every(
     (part) => !('toolCallId' in part) || part.state.startsWith('output'),
   );
@@ -106,12 +118,12 @@ const counting = (go: Promise<void>): readonly ScriptedTurn[] => [
 ];
 
 /** Says something that is answered in two parts, and waits for the first. */
-async function begin(chat: TestChat): Promise<void> {
+async function begin(chat: ScenarioChat): Promise<void> {
   void chat.sendMessage({ text: 'count' });
   await turns(() => shownBy(chat).includes('One '));
 }
 
-const settledAt = (chat: TestChat, status: string) => turns(() => chat.status === status);
+const settledAt = (chat: ScenarioChat, status: string) => turns(() => chat.status === status);
 
 /** The columns of the table. */
 export const clientScenarios: Record<string, ClientScenario> = {

@@ -1,3 +1,5 @@
+// @vitest-environment jsdom
+import '../react/support/native-abort.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Chat as VueChat } from '@ai-sdk/vue';
@@ -9,14 +11,16 @@ import { type WayName, ways } from '../contract/support/ways.ts';
 import { latch } from '../server/support/listen.ts';
 import { harness } from '../support/harness.ts';
 import { hasStockSocket, newestSdks, type Sdk } from '../support/sdks.ts';
-import { chatOf, type TestChat } from './support/chat.ts';
+import { chatOf } from './support/chat.ts';
 import {
   type ClientScenario,
   clientScenarios,
+  type ScenarioChat,
   type Stage,
   shownBy,
   toolsOf,
 } from './support/client-scenarios.ts';
+import { svelteChat } from './support/svelte-chat.ts';
 
 /** A client of the table: the way to the server, and the chat of its framework. */
 interface Client {
@@ -24,10 +28,25 @@ interface Client {
   way: WayName;
   isFor: (version: string, sdk: Sdk) => boolean;
   /** Makes the chat; without it, one of the SDK without a framework. */
-  makeChat?: typeof chatOf;
+  makeChat?: MakeChat;
 }
 
-const vueChat: typeof chatOf = (_sdk, init) => new VueChat<Message>({ id: 'chat-1', ...init });
+/** Makes a chat. A chat that must be closed has `close`. */
+type MakeChat = (...given: Parameters<typeof chatOf>) => Made | Promise<Made>;
+type Made = ScenarioChat & { close?(): void };
+
+/** The chats of frameworks, for `ai` 7. The transports `DefaultChatTransport` and `DuologueTransport` are a row each. */
+const FRAMEWORKS: Record<string, MakeChat> = {
+  '`Chat` of `@ai-sdk/vue` 4': (_sdk, init) => new VueChat<Message>({ id: 'chat-1', ...init }),
+  '`Chat` of `@ai-sdk/svelte` 5': async (_sdk, init) => {
+    const Chat = await svelteChat();
+    return new Chat({ id: 'chat-1', ...init });
+  },
+  '`useAISDKRuntime` of `@assistant-ui/react-ai-sdk` 1': async (_sdk, init) => {
+    const { assistantUiChat } = await import('./support/assistant-ui-chat.tsx');
+    return assistantUiChat(init);
+  },
+};
 
 /** The clients of the table. */
 const CLIENTS: Client[] = [
@@ -53,12 +72,14 @@ const CLIENTS: Client[] = [
       { name: `\`DuologueTransport\` with \`ai\` ${major}`, way: 'WebSocket' as const, isFor },
     ];
   }),
-  ...(['SSE, stock', 'WebSocket'] as const).map((way) => ({
-    name: `\`Chat\` of \`@ai-sdk/vue\` 4 with \`${way === 'WebSocket' ? 'DuologueTransport' : 'DefaultChatTransport'}\``,
-    way,
-    isFor: (version: string) => version.startsWith('7'),
-    makeChat: vueChat,
-  })),
+  ...Object.entries(FRAMEWORKS).flatMap(([framework, makeChat]) =>
+    (['SSE, stock', 'WebSocket'] as const).map((way) => ({
+      name: `${framework} with \`${way === 'WebSocket' ? 'DuologueTransport' : 'DefaultChatTransport'}\``,
+      way,
+      isFor: (version: string) => version.startsWith('7'),
+      makeChat,
+    })),
+  ),
 ];
 
 /** The clients that this leg of the tests has, with their SDK. */
@@ -79,7 +100,9 @@ async function cellOf(client: (typeof here)[number], scenario: ClientScenario): 
   onTestFinished(async () => {
     for (const close of closing.reverse()) await close();
   });
-  const open = (messages: Message[] = []): { chat: TestChat; recover: Stage['recover'] } => {
+  const open = async (
+    messages: Message[] = [],
+  ): Promise<{ chat: ScenarioChat; recover: Stage['recover'] }> => {
     const way = ways[wayName]({
       sdk,
       duologue,
@@ -90,21 +113,25 @@ async function cellOf(client: (typeof here)[number], scenario: ClientScenario): 
     closing.push(() => way.close());
     const { lastAssistantMessageIsCompleteWithApprovalResponses: approvals } = sdk;
     const { lastAssistantMessageIsCompleteWithToolCalls: outputs } = sdk;
-    const chat: TestChat = makeChat(sdk, {
+    const chat: Made = await makeChat(sdk, {
       messages,
       transport: way.transport,
       sendAutomaticallyWhen: way.hasExecutors
         ? way.sendAutomaticallyWhen
         : (now) => approvals(now) || outputs(now),
     });
-    return { chat, recover: way.recover ?? (way.hasExecutors ? null : (one) => one.resumeStream()) };
+    closing.push(() => chat.close?.());
+    return {
+      chat,
+      recover: (way.recover as Stage['recover']) ?? (way.hasExecutors ? null : (one) => one.resumeStream()),
+    };
   };
   const session = async () =>
     (await (await fetch(`${served.url}/sessions/chat-1`)).json()) as {
       messages: Message[];
       isRunning: boolean;
     };
-  const opened = open();
+  const opened = await open();
   const shown = await scenario.play({
     ...opened,
     go: go.open,
@@ -112,7 +139,7 @@ async function cellOf(client: (typeof here)[number], scenario: ClientScenario): 
       relay.cut();
       relay.restore();
     },
-    reload: async () => open((await session()).messages).chat,
+    reload: async () => (await open((await session()).messages)).chat,
     async stop(chat) {
       await chat.stop();
       // The SDK's transport only stops reading: the page asks the server to stop, too.
