@@ -24,6 +24,7 @@ import { MemoryLogs } from './log/log.ts';
 import { ReplicatedLogs } from './log/replicated-logs.ts';
 import { consoleLogger, sayOnConsole, toLogger } from './logger.ts';
 import { ClusterNode } from './nodes/node.ts';
+import { processOf } from './nodes/peers.ts';
 import { checkOptions, type DuologueOptions } from './options.ts';
 import { BatchTimer, Heartbeat } from './output/pace.ts';
 import { SessionRegistry, Sessions } from './registry/session-registry.ts';
@@ -91,6 +92,8 @@ export function createDuologue(options: DuologueOptions): Duologue {
       onLost: (key) => registry.lose(key),
       basePath: (options.basePath ?? '').replace(/\/$/, ''),
       hubFault: () => options.hub?.fault?.() ?? null,
+      process: options.hub?.process,
+      onDead: (dead) => void options.hub?.forget?.(processOf(dead)).catch(() => undefined),
       onUnfit: (away) => {
         // A node without the store cannot hand sessions over: other nodes take them over when its lease has ended.
         if (away.includes('store')) registry.sendAway();

@@ -45,3 +45,18 @@ test('[A9] the connections of a node that dies count for three more seconds at m
   expect(left).toBeLessThanOrEqual(3000);
   await hub.close();
 });
+
+test('[A9] the connections of a process that another one forgets count no more, and its later ones do', async () => {
+  const [one, other] = await Promise.all(
+    [1, 2].map(() => openRedisHub({ url, prefix: `${prefix}-forgotten` })),
+  );
+  if (!one || !other) throw new Error('Two hubs were opened.');
+  expect(await one.connections('ann', 5)).toBe(5);
+  expect(await other.connections('ann', 1)).toBe(6);
+  await other.forget?.(one.process ?? '');
+  expect(await other.connections('ann', 1)).toBe(1);
+  // It lives nevertheless: with its next sign of life it counts again.
+  await expect.poll(() => client.keys(`${prefix}-forgotten:node:*`)).toHaveLength(2);
+  expect(await one.connections('ann', 6)).toBe(7);
+  await Promise.all([one.close(), other.close()]);
+});

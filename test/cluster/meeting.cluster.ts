@@ -27,6 +27,7 @@ test('a node that said that it lives before it listened is known to be dead when
   await store.nodes.renew(late, 600_000);
   await store.nodes.acquire(key, late.name, null);
   const warnings: string[] = [];
+  const dead: string[] = [];
   let warned: () => void = () => undefined;
   const wasWarned = new Promise<void>((resolve) => {
     warned = resolve;
@@ -46,6 +47,7 @@ test('a node that said that it lives before it listened is known to be dead when
     },
     owned: () => [],
     onLost: () => undefined,
+    onDead: ({ name }) => dead.push(name),
     basePath: '',
     hubFault: () => null,
     onUnfit: () => undefined,
@@ -75,6 +77,7 @@ test('a node that said that it lives before it listened is known to be dead when
     'another node cannot be reached: nodes must reach the address of each other',
     'another node died: its sessions get a new owner when they are used',
   ]);
+  expect(dead).toEqual(['late']);
   await node.close();
   await store.close();
 });

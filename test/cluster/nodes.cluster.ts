@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { chatOf } from '../client/support/chat.ts';
@@ -26,6 +27,14 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 
 function missing(what: string): never {
   throw new Error(what);
+}
+
+/** The processes of the group whose connections count. */
+async function processes(): Promise<string[]> {
+  const client = await createClient({ url: inject('redis') }).connect();
+  const keys = await client.keys(`${schema.name}:node:*`);
+  client.destroy();
+  return keys;
 }
 
 beforeAll(async () => {
@@ -240,6 +249,18 @@ describe('an owner that dies', () => {
     // Every piece is a word. The pace of the voice is a mean, so a few more words may be kept than were sent.
     expect(counted(100).startsWith(textOf(said))).toBe(true);
     expect(textOf(said).split(' ').length).toBeLessThanOrEqual(sent + 10);
+  });
+
+  test('[A9] its connections count no more as soon as another node has taken its session over', async () => {
+    const id = `s-${randomUUID()}`;
+    const owner = group.one(0);
+    await post(owner.url, say('count 1', id));
+    // Only a node that was reached before is known to be dead before its lease has ended.
+    await post(group.one(1).url, say('count 1', id, 'first'));
+    expect(await processes()).toHaveLength(3);
+    await group.end(owner, 'SIGKILL');
+    expect(deltas(await post(group.one(0).url, say('count 2', id, 'second')))).toBe(counted(2));
+    expect(await processes()).toHaveLength(2);
   });
 
   test('between the card and the answer: the card is open elsewhere, and what is approved is paid once', async () => {

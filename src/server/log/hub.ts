@@ -55,6 +55,13 @@ export interface Hub {
   spend(spending: Spending): Promise<number>;
   /** Records how many connections a user has at this node; resolves with the number at all nodes. */
   connections(user: string, count: number): Promise<number>;
+  /** The name under which the hub counts the connections of this process; the name of its node begins with it. */
+  readonly process?: string;
+  /**
+   * Stops counting the connections of a process that died, before the hub itself notices: its clients reconnect at once, and would count twice. If the process
+   * lives nevertheless, the connections of a user count again when their number changes.
+   */
+  forget?(process: string): Promise<void>;
   /** Why the hub cannot be used at the moment, as a text for the operator; null when it can. A hub without this method is always usable. */
   fault?(): string | null;
   /** Calls `callback` whenever the hub is available again and may have lost logs. The returned function unsubscribes. */

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type { SessionInfo } from '../../protocol/index.ts';
 import { type Clock, settlesWithin } from '../clock.ts';
@@ -25,7 +23,7 @@ import {
   reach,
   Unreached,
 } from './forward.ts';
-import { Peers } from './peers.ts';
+import { nodeNameOf, Peers } from './peers.ts';
 
 /** Options of a node: a process that shares its store with other processes. */
 export interface NodeOptions {
@@ -44,6 +42,10 @@ export interface NodeContext extends NodeOptions {
   logger: Logger;
   /** The keys of the sessions that this process believes to own. */
   owned: () => readonly OwnedKey[];
+  /** The name of this process, with which the name of the node begins; the name of the machine unless given. */
+  process?: string | undefined;
+  /** Called when another node was found dead, before its lease has ended. */
+  onDead?: (node: NodePlace) => void;
   /** Called when another node owns a session that this process owned. */
   onLost: (key: OwnedKey) => void;
   /** The path at which the server is mounted, the same on every node. */
@@ -117,9 +119,12 @@ export class ClusterNode implements Lease {
     this.#context = context;
     this.leaseMs = context.leaseMs ?? 5000;
     this.drainMs = context.drainMs ?? 20_000;
-    this.place = { name: `${hostname()}-${randomUUID()}`, address: context.address };
-    this.#peers = new Peers(context.clock);
-    const { clock, logger, basePath, hubFault, onUnfit } = context;
+    const { clock, logger, basePath, hubFault, onUnfit, onDead } = context;
+    this.place = { name: nodeNameOf(context.process), address: context.address };
+    this.#peers = new Peers(clock, (node) => {
+      logger.warn('another node died: its sessions get a new owner when they are used', { node: node.name });
+      onDead?.(node);
+    });
     this.#fitness = new Fitness({
       ...{ clock, logger, hubFault, onUnfit },
       isStoreAway: () => this.#isStoreAway,
@@ -214,14 +219,11 @@ export class ClusterNode implements Lease {
    * another living node owns it.
    */
   async take(key: SessionKey): Promise<OwnedKey | null> {
-    const { directory, logger } = this.#context;
+    const { directory } = this.#context;
     await this.join();
     const heir = this.#isLeaving ? this.#heir() : null;
     let found = await directory.acquire(key, this.place.name, null);
     if (found?.kind === 'elsewhere' && this.#peers.isDead(found.node)) {
-      logger.warn('another node died: its sessions get a new owner when they are used', {
-        node: found.node.name,
-      });
       found = await directory.acquire(key, this.place.name, found.fence);
     }
     if (!found) return null;

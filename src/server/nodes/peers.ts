@@ -1,8 +1,19 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Clock } from '../clock.ts';
 import type { NodePlace } from '../store/store.ts';
 
 /** A node counts as dead when its port has refused connections for this long. A single refusal may come from a node that is starting. */
 const REFUSED_MS = 400;
+
+/** Separates the name of a process from what makes the name of its node unique. */
+const SEPARATOR = '/';
+
+/** A new name for a node of a process. */
+export const nodeNameOf = (process = hostname()): string => `${process}${SEPARATOR}${randomUUID()}`;
+
+/** The name of the process that a node runs in. */
+export const processOf = ({ name }: NodePlace): string => name.split(SEPARATOR)[0] ?? name;
 
 interface Peer {
   /** Whether this node ever connected to the peer. */
@@ -20,10 +31,13 @@ interface Peer {
 /** Tracks which other nodes are alive, by this node's own connections to them. */
 export class Peers {
   readonly #clock: Clock;
+  readonly #onDead: (node: NodePlace) => void;
   readonly #peers = new Map<string, Peer>();
 
-  constructor(clock: Clock) {
+  /** `onDead` is called once for each node that is found dead. */
+  constructor(clock: Clock, onDead: (node: NodePlace) => void) {
     this.#clock = clock;
+    this.#onDead = onDead;
   }
 
   reached(node: NodePlace): void {
@@ -44,7 +58,9 @@ export class Peers {
     }
     const now = this.#clock.elapsed();
     peer.refusedSince ??= now;
-    if (peer.wasReached && now - peer.refusedSince >= REFUSED_MS) peer.isDead = true;
+    if (peer.isDead || !peer.wasReached || now - peer.refusedSince < REFUSED_MS) return;
+    peer.isDead = true;
+    this.#onDead(node);
   }
 
   /** Whether a node is known to be dead, even if its lease has not ended. */

@@ -4,6 +4,7 @@
  * break at any time. No state is only in Redis: when its data is lost, readers get a `data-reset`, and no message is lost.
  */
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Hub } from '../log/hub.ts';
 import { StoreError } from '../store/store.ts';
 import { describeFault, placeOf, RedisConnection, type RedisOptions, tooOld } from './redis-connection.ts';
@@ -25,7 +26,7 @@ const ALIVE_MS = 3000;
  */
 export async function openRedisHub(options: RedisOptions): Promise<Hub> {
   const { url, prefix = 'duologue' } = options;
-  const keys = { prefix, node: randomUUID() };
+  const keys = { prefix, node: `${hostname()}-${randomUUID()}` };
   const connection = await RedisConnection.open(options, [
     'SET',
     aliveKey(keys),

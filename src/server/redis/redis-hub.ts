@@ -80,6 +80,14 @@ export class RedisHub implements Hub {
     return (await this.#connection.call(CONNECTIONS, [key], args)) as number;
   }
 
+  get process(): string {
+    return this.#keys.node;
+  }
+
+  async forget(process: string): Promise<void> {
+    await this.#connection.run(['DEL', aliveKey({ ...this.#keys, node: process })]);
+  }
+
   fault(): string | null {
     return this.#connection.fault;
   }
