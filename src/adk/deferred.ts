@@ -72,8 +72,9 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   if (tool instanceof DuologueTool && tool.runsOn === 'client') return { kind: 'waits' };
   const override = pluginIn(execution)?.override;
   const isWaived = override !== undefined && !override.includes(tool.name);
-  const link = tools.link(callId, tool);
+  let link: CallLink | undefined;
   try {
+    link = await tools.link(callId, tool);
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
       const isConfirmed = execution.approved || isWaived;
       const context = toolContextOf(execution, abortSignal, isConfirmed, link);

@@ -42,4 +42,4 @@ export {
   unlessAborted,
 } from './run.ts';
 export { type FileChunk, savedFiles, savedFilesIn, withSavedFiles } from './saved-files.ts';
-export type { CallOutlet, DataOptions } from './tool-context.ts';
+export type { CallDecider, CallFacts, CallOutlet, DataOptions, ToolRequest } from './tool-context.ts';

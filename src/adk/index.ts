@@ -6,5 +6,5 @@
 
 export type { ApprovalRule, ApprovalStatus } from './approval-status.ts';
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
-export type { DataOptions, ToolContext } from './tool-context.ts';
+export type { CallDecider, DataOptions, ToolContext, ToolRequest } from './tool-context.ts';
 export { type ClientTool, DuologueTool, defineTool, type ServerTool } from './tools.ts';

@@ -2,7 +2,7 @@ import { type BaseTool, type Context, createEventActions, isAgentTool } from '@g
 import { type ToolFacts, toolTimedOut } from '../protocol/index.ts';
 import type { AgentFastPath } from './fast-path.ts';
 import { isQuestionTool, questionOf } from './questions.ts';
-import { CallLink, type CallOutlet, ToolContext } from './tool-context.ts';
+import { type CallFacts, CallLink, type CallOutlet, ToolContext } from './tool-context.ts';
 import { DuologueTool } from './tools.ts';
 
 /** The run of an agent that is used as a tool. The gates of that agent's tools use it. */
@@ -238,6 +238,8 @@ export interface ServerToolRules {
   after: (ms: number, callback: () => void) => () => void;
   /** Creates the outlet through which the tool of a call sends preliminary outputs. Without it, tools send none. */
   outlet?: (callId: string, tool: BaseTool) => CallOutlet;
+  /** What the tool of a call learns of the circumstances of its call. */
+  factsOf?: (callId: string) => Promise<CallFacts>;
   /** Starts a tool once this process is sure to own the session, and rejects when it does not; unless given, the tool starts at once. */
   start?: <T>(signal: AbortSignal, run: () => Promise<T>) => Promise<T>;
 }
@@ -322,8 +324,10 @@ export class ServerTools {
   ): Promise<unknown> {
     const release = await this.take(tool, context.abortSignal);
     if (!release) throw new Error('The call was aborted.');
-    const link = this.link(context.functionCallId, tool);
+    let link: CallLink | undefined;
     try {
+      link = await this.link(context.functionCallId, tool);
+      if (context.abortSignal?.aborted) throw new Error('The call was aborted.');
       return await this.run(tool, context.abortSignal, async (signal) => {
         const own = apart(context, signal, link);
         const output = await this.start(signal, () => work(own));
@@ -340,9 +344,10 @@ export class ServerTools {
    * Connects the tool of a call to its conversation; undefined when tools send no preliminary outputs. The caller closes the link when the call has
    * ended.
    */
-  link(callId: string | undefined, tool: BaseTool): CallLink | undefined {
-    const { outlet } = this.rules;
-    return callId === undefined || !outlet ? undefined : new CallLink(() => outlet(callId, tool));
+  async link(callId: string | undefined, tool: BaseTool): Promise<CallLink | undefined> {
+    const { outlet, factsOf } = this.rules;
+    if (callId === undefined || !outlet) return undefined;
+    return new CallLink(() => outlet(callId, tool), await factsOf?.(callId));
   }
 
   /** How long a call of the tool may run. */

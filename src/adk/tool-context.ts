@@ -1,4 +1,5 @@
 import { Context } from '@google/adk';
+import type { PageMetadata } from '../protocol/index.ts';
 import type { DataSchemas, OwnDataInput, OwnDataName } from '../protocol/own-data.ts';
 
 /** How a data part is sent. */
@@ -9,24 +10,57 @@ export interface DataOptions {
   transient?: boolean;
 }
 
+/** The headers and body fields of a request that the application lets tools see. */
+export interface ToolRequest {
+  /** By name, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Who decided about a call. */
+export interface CallDecider {
+  /** The user, or the person that the application named. */
+  readonly user: string;
+  /** The application that decided in the name of `user`. */
+  readonly application?: string;
+}
+
+/** What a tool learns of the circumstances of its call. */
+export interface CallFacts {
+  /** Who approved the call; null when it needed no approval. */
+  readonly decidedBy: CallDecider | null;
+  /** The metadata of the user message that the turn answers. */
+  readonly metadata: PageMetadata;
+  /** What the request lets tools see; null when there is no request. */
+  readonly request: ToolRequest | null;
+}
+
+/** The facts of a call that belongs to no conversation. */
+const NO_FACTS: CallFacts = { decidedBy: null, metadata: {}, request: null };
+
 /** Sends what the tool of one call reports while it runs. The server implements it. No method throws. */
 export interface CallOutlet {
   /** Sends a preliminary output. */
   progress(output: unknown): void;
   /** Sends a data part. */
   data(name: string, value: unknown, options: DataOptions): void;
+  /** Sends metadata of the message. */
+  setMetadata(fields: Readonly<Record<string, unknown>>): void;
   /** Call it when the call has ended. A preliminary output that waits to be sent is discarded; everything else is sent. */
   close(): void;
 }
 
 /** Connects the tool of one call to its conversation, until the call ends. Most tools send nothing, so the outlet is created only when it is used. */
 export class CallLink {
+  /** What the tool learns of the circumstances of its call. */
+  readonly facts: CallFacts;
   private readonly make: () => CallOutlet;
   private made: CallOutlet | null = null;
   private isClosed = false;
 
-  constructor(make: () => CallOutlet) {
+  constructor(make: () => CallOutlet, facts: CallFacts = NO_FACTS) {
     this.make = make;
+    this.facts = facts;
   }
 
   /** The outlet of the call; null when the call has ended. */
@@ -55,6 +89,33 @@ export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
     this.#link = link;
   }
 
+  /** The user of the session, who asked. */
+  get user(): string {
+    return this.userId;
+  }
+
+  /** Who approved the call, also after a restart; null when the call needed no approval. */
+  get decidedBy(): CallDecider | null {
+    return this.#facts.decidedBy;
+  }
+
+  /** The metadata that the page sent with the user message that this turn answers, also after a restart; empty when it sent none. */
+  get metadata(): PageMetadata {
+    return this.#facts.metadata;
+  }
+
+  /**
+   * The headers and body fields of the request that started or last continued the turn, as far as the option `toolRequest` of the server names them. They are only in memory:
+   * null when the call runs after a restart, when the application started the turn, and without that option.
+   */
+  get request(): ToolRequest | null {
+    return this.#facts.request;
+  }
+
+  get #facts(): CallFacts {
+    return this.#link?.facts ?? NO_FACTS;
+  }
+
   /**
    * Shows a preliminary output on the page while the tool runs; the next one replaces it, and the output of the call replaces the last one. At most
    * five a second are sent; a newer output replaces one that still waits. A value that is no JSON, larger than 32 KB, or does not fit the schema of
@@ -78,6 +139,18 @@ export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
     options: DataOptions = {},
   ): void {
     this.#link?.outlet?.data(name, value, options);
+  }
+
+  /**
+   * Sets metadata of the message that shows the call: `metadata` of the message on the page. Objects are merged, every other value replaces the one before. Fields of the
+   * protocol (`usage`, `createdAt` and so on) cannot be set. More than 16 KB for a call, or a value that is no JSON, is logged and not sent. In an agent that is used as a tool
+   * it does nothing.
+   *
+   * @example
+   * context.setMessageMetadata({ sources: { count: 3 } });
+   */
+  setMessageMetadata(fields: Readonly<Record<string, unknown>>): void {
+    this.#link?.outlet?.setMetadata(fields);
   }
 }
 

@@ -75,12 +75,13 @@ export type MessageTools<TOOLS extends ToolRecord> = string extends keyof TOOLS
 
 /**
  * A chat message as the AI SDK keeps it, with our metadata and data parts. `Message<typeof tools>` types the parts of these tools, and
- * `Message<typeof tools, typeof data>` also the data parts that the application declared.
+ * `Message<typeof tools, typeof data>` also the data parts that the application declared. `METADATA` are the metadata fields of the application.
  */
 export type Message<
   TOOLS extends ToolRecord = ToolRecord,
   SCHEMAS extends DataSchemas = DataSchemas,
-> = UIMessage<MessageMetadata, DataParts & OwnDataParts<SCHEMAS>, MessageTools<TOOLS>>;
+  METADATA = unknown,
+> = UIMessage<MessageMetadata & METADATA, DataParts & OwnDataParts<SCHEMAS>, MessageTools<TOOLS>>;
 
 /** One piece of the UI message stream. */
 export type Chunk = UIMessageChunk<MessageMetadata, DataParts>;

@@ -9,6 +9,7 @@ export function merge(base: object, changes: object): object {
   return Object.fromEntries(merged);
 }
 
-function isPlain(value: unknown): value is object {
+/** Whether a value is an object that has fields. */
+export function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

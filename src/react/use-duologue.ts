@@ -20,14 +20,18 @@ type Json = NonNullable<Question['payload']> | null;
 export type UseDuologueOptions<
   TOOLS extends ToolRecord = ToolRecord,
   SCHEMAS extends DataSchemas = DataSchemas,
+  METADATA = unknown,
 > = Omit<ConversationOptions, 'sessionId' | 'tools' | 'messages' | 'onFinish'> &
   ExecutorOption<'tools', Message<TOOLS>> & {
     /** The session to continue. Without one, a new session starts. */
     sessionId?: string | undefined;
     /** The messages of the session. Without them, they are loaded from the server. */
-    messages?: Message<TOOLS, SCHEMAS>[] | undefined;
+    messages?: Message<TOOLS, SCHEMAS, METADATA>[] | undefined;
     onFinish?:
-      | ((result: { message: Message<TOOLS, SCHEMAS>; messages: Message<TOOLS, SCHEMAS>[] }) => void)
+      | ((result: {
+          message: Message<TOOLS, SCHEMAS, METADATA>;
+          messages: Message<TOOLS, SCHEMAS, METADATA>[];
+        }) => void)
       | undefined;
   };
 
@@ -35,7 +39,8 @@ export type UseDuologueOptions<
 export interface UseDuologueHelpers<
   TOOLS extends ToolRecord = ToolRecord,
   SCHEMAS extends DataSchemas = DataSchemas,
-> extends UseChatHelpers<Message<TOOLS, SCHEMAS>> {
+  METADATA = unknown,
+> extends UseChatHelpers<Message<TOOLS, SCHEMAS, METADATA>> {
   /** The current mode: a change waits for the end of the response that is being read. */
   mode: ConversationState['mode'];
   /** The state of the connection. */
@@ -87,12 +92,14 @@ export interface UseDuologueHelpers<
  * import type { data, tools } from './server/tools.ts';
  * const { messages, approvals } = useDuologue<typeof tools, typeof data>({ url: '/duologue', mode: 'bidi', tools: { get_location } });
  */
-export function useDuologue<TOOLS extends ToolRecord = ToolRecord, SCHEMAS extends DataSchemas = DataSchemas>(
-  options: UseDuologueOptions<TOOLS, SCHEMAS>,
-): UseDuologueHelpers<TOOLS, SCHEMAS> {
+export function useDuologue<
+  TOOLS extends ToolRecord = ToolRecord,
+  SCHEMAS extends DataSchemas = DataSchemas,
+  METADATA = unknown,
+>(options: UseDuologueOptions<TOOLS, SCHEMAS, METADATA>): UseDuologueHelpers<TOOLS, SCHEMAS, METADATA> {
   const helpers: UseDuologueHelpers = useUntyped(options as unknown as UseDuologueOptions);
   // The type parameters exist only at compile time, so a cast is enough.
-  return helpers as unknown as UseDuologueHelpers<TOOLS, SCHEMAS>;
+  return helpers as unknown as UseDuologueHelpers<TOOLS, SCHEMAS, METADATA>;
 }
 
 function useUntyped(options: UseDuologueOptions): UseDuologueHelpers {

@@ -160,6 +160,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       toolTimeoutMs: options.toolTimeoutMs === undefined ? 60_000 : options.toolTimeoutMs,
       concurrentTools: options.concurrentTools ?? [],
       data: options.data ?? {},
+      toolRequest: options.toolRequest ?? null,
       whenBusy: options.whenBusy ?? 'queue',
       maxSessionBytes: history.maxSessionBytes,
       limits: limitsWithin(budget, options.limits),

@@ -11,6 +11,7 @@ import type { Logger } from './logger.ts';
 import type { DraftPace } from './output/pace.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
+import type { ToolRequestOptions } from './tool-request.ts';
 
 /** How sessions behave: options of the server with their defaults, and facts about the agent. */
 export interface SessionOptions {
@@ -34,6 +35,8 @@ export interface SessionOptions {
   concurrentTools: readonly string[];
   /** The schemas of the data parts that tools may send. */
   data: DataSchemas;
+  /** Which parts of a request tools may see; null means none. */
+  toolRequest: Partial<ToolRequestOptions> | null;
   /** Over BIDI: what a typed message does while the agent speaks. */
   whenBusy: 'queue' | 'interrupt';
   /** The largest size of a stored session, in bytes. */

@@ -32,6 +32,7 @@ import type { NodeOptions } from './nodes/node.ts';
 import { DEFAULT_SOCKET_LIMITS, type SocketLimits } from './socket/socket.ts';
 import type { ArtifactLimits } from './store/artifact-service.ts';
 import type { Store } from './store/store.ts';
+import { areOwnFields, type ToolRequestOptions } from './tool-request.ts';
 
 /**
  * How much of a long conversation the model gets with each request, and how large a conversation may become. The model gets the newest events, from a user
@@ -126,6 +127,8 @@ export interface DuologueOptions {
    * protocol are refused.
    */
   data?: DataSchemas;
+  /** The headers and body fields of a request that tools see (`context.request`); none unless given. They are neither stored nor logged. */
+  toolRequest?: Partial<ToolRequestOptions>;
   /** Over BIDI: what a typed message does while the agent speaks. It waits, unless `interrupt` is given. */
   whenBusy?: SessionOptions['whenBusy'];
   /** ADK's configuration of live runs: voice, modalities, activity detection. */
@@ -232,6 +235,10 @@ function isFreePath(value: unknown): boolean {
   return isPath && !/^\/(?:live|stream|sessions|approvals|login|health)(?:\/|$)/.test(value);
 }
 
+function areHeaderNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(String(name)));
+}
+
 /** Checks the option `data`: schemas by names that the protocol does not use. */
 const dataSchemas: Check = (value) => {
   if (!isObject(value)) return 'an object of schemas';
@@ -289,6 +296,10 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   toolTimeoutMs: time,
   concurrentTools: texts,
   data: dataSchemas,
+  toolRequest: fields<Partial<ToolRequestOptions>>({
+    headers: has(areHeaderNames, 'a list of names of headers'),
+    body: has(areOwnFields, 'a list of names of fields that the protocol does not use'),
+  }),
   whenBusy: oneOf('queue', 'interrupt'),
   live: object,
   driver: oneOf('live', 'turn'),

@@ -58,6 +58,7 @@ const tools = {
   note: defineTool({ name: 'note', description: 'Takes a note.', execute: () => undefined }),
 };
 type Tools = typeof tools;
+const noData = {};
 
 interface Shown {
   get_weather: {
@@ -219,6 +220,15 @@ describe('the types of tools', () => {
         yield 1;
       },
     });
+  });
+
+  it('leave room for metadata fields of the application', () => {
+    type Own = { page?: string };
+    type Hook = typeof useDuologue<Tools, typeof noData, Own>;
+    expectTypeOf<Message<Tools, typeof noData, Own>['metadata']>().toEqualTypeOf<
+      (MessageMetadata & Own) | undefined
+    >();
+    expectTypeOf<ReturnType<Hook>['messages']>().toEqualTypeOf<Message<Tools, typeof noData, Own>[]>();
   });
 
   it('type the hook: its tools, messages and approvals', () => {

@@ -3,7 +3,7 @@ import { type BinaryFrame, type Block, BlockDecoder } from '../../protocol/codec
 import type { ProtocolError } from '../../protocol/errors.ts';
 import type { FrameData } from '../../protocol/wire/frames.ts';
 
-/** Headers and body fields that the caller of `sendMessage` adds to one request. Only a link that posts its requests transmits them. */
+/** Headers and body fields that the caller of `sendMessage` adds to one request. Over a socket, body fields are fields of the frame, and headers are not sent. */
 export interface RequestExtras {
   headers?: Record<string, string> | Headers | undefined;
   body?: object | undefined;

@@ -86,8 +86,8 @@ class WebSocketLink implements Link {
     else this.#open(key, target);
   }
 
-  send({ type, data }: OutgoingFrame): number {
-    const text = encodeFrame(type, data);
+  send({ type, data, extras }: OutgoingFrame): number {
+    const text = encodeFrame(type, { ...extras?.body, ...data });
     this.#write(text);
     return text.length;
   }

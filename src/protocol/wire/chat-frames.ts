@@ -11,7 +11,7 @@ const ofApplication = {
 
 /**
  * The frames that a `WebSocketChatTransport` of `ai` 7 sends. The AI SDK defines them, so they have no envelope and no version. `headers`, `body` and
- * `metadata` are what an application adds; the server does not read them.
+ * `metadata` are what an application adds; tools may see fields of `body` (T45), and the server reads nothing else of them.
  */
 export const CHAT_REQUESTS = {
   send: entry({

@@ -6,7 +6,7 @@ const requestId = clientId.optional().describe('names the request, so that it ca
 /** What a `message` frame or a `POST /stream` is for. */
 export const TRIGGERS = ['submit-message', 'regenerate-message', 'continue-message'] as const;
 
-/** The data of every client frame. The server ignores further fields. */
+/** The data of every client frame. The server ignores further fields, except those that tools may see (T45). */
 export const CLIENT_FRAMES = {
   message: entry({
     about:

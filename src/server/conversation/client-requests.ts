@@ -86,7 +86,7 @@ export class ClientRequests {
         const typed = {
           kind: 'message',
           wire: 'bidi',
-          request: refOf(request),
+          request: refOf(request, asked),
           id,
           parts,
           metadata,
@@ -107,7 +107,7 @@ export class ClientRequests {
     if (asked.listener) listeners.claim(asked.listener);
     const request = this.newRequest({ name: asked.requestId }, asked);
     await this.admitting;
-    runner.apply({ type: 'continue', message: continuation(messageId, 'bidi', request) });
+    runner.apply({ type: 'continue', message: continuation(messageId, 'bidi', refOf(request, asked)) });
     await request.taken;
   }
 
@@ -121,7 +121,7 @@ export class ClientRequests {
     if (asked.listener && this.allowsClientTool(answers)) listeners.claim(asked.listener);
     const request = this.newRequest({ name: asked.requestId }, asked);
     await this.admitting;
-    runner.apply({ type: 'answer', answers, by, request: refOf(request) });
+    runner.apply({ type: 'answer', answers, by, request: refOf(request, asked) });
     await request.taken;
   }
 
@@ -138,14 +138,16 @@ export class ClientRequests {
   }
 
   /** Handles a message that was sent with POST. Resolves with its response when its turn starts. */
-  async post({ id, parts, metadata, requestId: name, logged }: PostedMessage): Promise<SseResponse> {
+  async post(message: PostedMessage): Promise<SseResponse> {
+    const { id, parts, metadata, requestId: name, logged } = message;
     const { runner, listeners } = this.context;
     const known = await this.responseOf(name);
     if (known) return known;
     await this.size.check(parts);
     const replies = new PrivateReplies();
     const request = this.newRequest({ name, logged }, { requester: replies });
-    const posted = { kind: 'message', wire: 'sse', request: refOf(request), id, parts, metadata } as const;
+    const asked = refOf(request, message);
+    const posted = { kind: 'message', wire: 'sse', request: asked, id, parts, metadata } as const;
     listeners.claim(null);
     runner.apply({ type: 'message', message: { ...posted, parts }, replaces: true });
     return this.responseTo(request, replies);
@@ -160,20 +162,21 @@ export class ClientRequests {
     const replies = new PrivateReplies();
     const request = this.newRequest({ name, logged }, { requester: replies });
     if (this.allowsClientTool(answers)) listeners.claim(null);
-    const posted = { kind: 'answers', wire: 'sse', request: refOf(request), messageId, by } as const;
+    const posted = { kind: 'answers', wire: 'sse', request: refOf(request, from), messageId, by } as const;
     runner.apply({ type: 'post-answers', posted: { ...posted, answers } });
     return this.responseTo(request, replies);
   }
 
   /** Handles a POST that asks to continue a message. */
-  async postContinuation({ messageId, requestId: name, logged }: PostedContinuation): Promise<SseResponse> {
+  async postContinuation(posted: PostedContinuation): Promise<SseResponse> {
+    const { messageId, requestId: name, logged } = posted;
     const { runner, listeners } = this.context;
     const known = await this.responseOf(name);
     if (known) return known;
     const replies = new PrivateReplies();
     const request = this.newRequest({ name, logged }, { requester: replies });
     listeners.claim(null);
-    runner.apply({ type: 'continue', message: continuation(messageId, 'sse', request) });
+    runner.apply({ type: 'continue', message: continuation(messageId, 'sse', refOf(request, posted)) });
     return this.responseTo(request, replies);
   }
 
@@ -324,19 +327,18 @@ export class ClientRequests {
 }
 
 /** The reference by which the state names a request. */
-function refOf({ id, name, connection }: PendingRequest): RequestRef {
-  return { id, name, connection };
+function refOf(
+  { id, name, connection }: PendingRequest,
+  { forTools }: Pick<RequestContext, 'forTools'> = {},
+): RequestRef {
+  return { id, name, connection, forTools };
 }
 
 /** The request to continue a message. Its instruction is added to the agent's history only, and clients see no user message. */
-function continuation(
-  messageId: string,
-  wire: MessageRequest['wire'],
-  request: PendingRequest,
-): MessageRequest {
+function continuation(messageId: string, wire: MessageRequest['wire'], request: RequestRef): MessageRequest {
   const parts = [{ type: 'text' as const, text: CONTINUE }];
   const continues = { messageId, message: null };
-  return { kind: 'message', wire, request: refOf(request), id: undefined, parts, continues };
+  return { kind: 'message', wire, request, id: undefined, parts, continues };
 }
 
 /** After this many messages the size is read from the store again: answers and tool outputs are not counted in between. */

@@ -96,7 +96,9 @@ export class Conversation implements Session {
     const announced = recovered.calls.flatMap(announcedBy);
     const targets = (runner: EffectRunner): EffectTargets => {
       const apply = runner.apply.bind(runner);
-      const tools = new ToolRunner({ key, engine, history, apply, logFields });
+      const openCalls = () => state.openCalls;
+      const circumstancesOf = (callId: string) => state.circumstancesOf(callId);
+      const tools = new ToolRunner({ key, engine, history, apply, circumstancesOf, openCalls, logFields });
       const store = new StoreWriter({
         key,
         engine,
@@ -112,7 +114,7 @@ export class Conversation implements Session {
         apply,
         onFault,
         tools: tools.tools,
-        openCalls: () => state.openCalls,
+        openCalls,
         room: () => output.readers.room(),
       });
       return { store, runs, tools, output, requests, listeners };

@@ -1,10 +1,12 @@
 import type { BaseTool } from '@google/adk';
 import { answerDeferred, findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
+import { factsOf } from '../ledger/call-facts.ts';
 import type { History } from '../ledger/history.ts';
 import { CallOutput } from '../output/call-output.ts';
 import { storedOutcome } from '../output/stored-outcome.ts';
 import type { CallRecord, OwnedKey } from '../store/store.ts';
+import type { Circumstances } from './state/cause.ts';
 import type { Input } from './state/inputs.ts';
 
 /** The objects and callbacks that `ToolRunner` gets from its conversation. */
@@ -14,6 +16,10 @@ export interface ToolRunnerContext {
   history: History;
   /** Applies an input that a tool causes, such as its outcome, to the state. */
   apply: (input: Input) => void;
+  /** What the state knows of the circumstances of a call. */
+  circumstancesOf: (callId: string) => Circumstances;
+  /** The calls that have no outcome. */
+  openCalls: () => CallRecord[];
   /** The fields of every log line. */
   logFields: () => Record<string, unknown>;
 }
@@ -40,6 +46,10 @@ export class ToolRunner {
           report: (report) => apply({ ...report, callId }),
           warn: (text) => logger.warn(text, { ...logFields(), call: callId }),
         }),
+      factsOf: (callId) => {
+        const call = context.openCalls().find(({ id }) => id === callId) ?? null;
+        return factsOf(context.circumstancesOf(callId), call, engine.store, key);
+      },
       start: (signal, run) => owners.startAsOwner(key, signal, run),
     });
   }

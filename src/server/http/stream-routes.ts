@@ -17,6 +17,7 @@ import { admit, presented, withAddresses } from '../files.ts';
 import { NothingOpen } from '../ledger/approvals.ts';
 import type { Joined, Listener, SseResponse } from '../registry/session.ts';
 import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
+import { toolRequestOf } from '../tool-request.ts';
 import { type Reply, ResponseReader, streamHeaders, streamReply } from './reply.ts';
 import { type HttpContext, nodesOf, type RouteCall } from './route.ts';
 
@@ -29,8 +30,9 @@ export async function postStream({
   request,
   body: read,
 }: RouteCall): Promise<Reply> {
-  const { limits, confirmations } = context.engine.options;
+  const { limits, confirmations, toolRequest } = context.engine.options;
   const body = await read(limits.bodyBytes);
+  const forTools = toolRequestOf(toolRequest, request.headers, body);
   const { trigger = 'submit-message' } = body;
   if (!TRIGGERS.some((known) => known === trigger))
     throw new ProtocolError('bad_request', `"trigger" must be one of ${TRIGGERS.join(', ')}.`);
@@ -46,7 +48,7 @@ export async function postStream({
         : error;
     });
     const { messageId } = input;
-    const from = { messageId, by: identity, requestId, logged };
+    const from = { messageId, by: identity, requestId, logged, forTools };
     try {
       const response = await session.postAnswers(input.answers, from);
       return responseReply({ hasOnlyReplies, ...response }, id, { context, request });
@@ -63,14 +65,15 @@ export async function postStream({
     const session = await context.sessions.get(user, id).catch((error: unknown) => {
       throw error instanceof ProtocolError && error.code === 'not_found' ? nothingToContinue() : error;
     });
-    const response = await session.postContinuation({ messageId, requestId, logged });
+    const response = await session.postContinuation({ messageId, requestId, logged, forTools });
     return responseReply({ hasOnlyReplies, ...response }, id, { context, request });
   }
   const { engine } = context;
   // Checks the parts first, so that a refused request creates no session.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
-  const response = await session.post({ id: input.id, parts, metadata: input.metadata, requestId, logged });
+  const { metadata } = input;
+  const response = await session.post({ id: input.id, parts, metadata, requestId, logged, forTools });
   return responseReply({ hasOnlyReplies, ...response }, id, { context, request });
 }
 

@@ -1,14 +1,19 @@
 import type { DataOptions } from '../../adk/for-server.ts';
 import type { Chunk } from '../../protocol/index.ts';
-import { LIMITS } from '../../protocol/limits.ts';
+import { LIMITS, nestsWithin } from '../../protocol/limits.ts';
+import { isPlain, merge } from '../../protocol/merge.ts';
+import { SERVER_METADATA } from '../../protocol/wire/values.ts';
 import type { Clock } from '../clock.ts';
-import { Throttle, VALUE_BYTES } from './throttle.ts';
+import { jsonOf, Throttle, VALUE_BYTES } from './throttle.ts';
+
+/** The key of metadata among the values that wait. */
+const METADATA = 'metadata';
 
 /** How many data parts one call may send; a part whose value is replaced counts once. */
 const MAX_PARTS = 64;
 
 /**
- * The data parts that the tool of one call sends. Values that come too soon after the last ones wait; of the values of one part only the newest is sent. When the call ends,
+ * The data parts and the metadata that the tool of one call sends. Values that come too soon after the last ones wait; of the values of one part only the newest is sent. When the call ends,
  * everything that waits is sent, since the message is to have it.
  */
 export class CallData {
@@ -18,6 +23,8 @@ export class CallData {
   private readonly waiting = new Map<string, { chunk: Chunk; bytes: number }>();
   private readonly parts = new Set<string>();
   private count = 0;
+  /** All metadata of the call. */
+  private metadata: object = {};
 
   constructor(clock: Clock, say: (chunks: Chunk[]) => void) {
     this.say = say;
@@ -38,6 +45,26 @@ export class CallData {
     const about = { ...(id === undefined ? {} : { id }), ...(transient ? { transient } : {}) };
     const chunk = { type: `data-${name}`, data, ...about } as unknown as Chunk;
     this.waiting.set(key, { chunk, bytes });
+    this.pace.request();
+  }
+
+  /** Takes metadata of the message. Throws when it cannot be sent. */
+  addMetadata(fields: Readonly<Record<string, unknown>>): void {
+    const ofServer = Object.keys(fields).filter((name) => SERVER_METADATA.has(name));
+    if (ofServer.length > 0)
+      throw new Error(`tools cannot set ${ofServer.join(', ')}, which the server writes`);
+    const { value } = jsonOf(fields);
+    if (!isPlain(value)) throw new Error('it must be an object');
+    if (!nestsWithin(value, LIMITS.depth)) throw new Error('it is nested too deep');
+    const whole = merge(this.metadata, value);
+    const { bytes } = jsonOf(whole);
+    if (bytes > LIMITS.metadataBytes)
+      throw new Error(`it has ${bytes} bytes, and ${LIMITS.metadataBytes} are allowed for a call`);
+    this.metadata = whole;
+    const waiting = this.waiting.get(METADATA)?.chunk as { messageMetadata?: object } | undefined;
+    const messageMetadata = merge(waiting?.messageMetadata ?? {}, value);
+    const chunk = { type: 'message-metadata', messageMetadata } as Chunk;
+    this.waiting.set(METADATA, { chunk, bytes });
     this.pace.request();
   }
 

@@ -60,6 +60,10 @@ export class CallOutput implements CallOutlet {
     );
   }
 
+  setMetadata(fields: Readonly<Record<string, unknown>>): void {
+    this.attempt('metadata', () => this.parts.addMetadata(fields));
+  }
+
   close(): void {
     this.isClosed = true;
     this.pace.cancel();

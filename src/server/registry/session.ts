@@ -1,4 +1,5 @@
 import type { Blob } from '@google/genai';
+import type { ToolRequest } from '../../adk/for-server.ts';
 import type {
   Answer,
   Chunk,
@@ -88,12 +89,16 @@ export interface RequestContext {
   requester: Requester;
   /** The connection that the request came over. */
   listener?: Listener | undefined;
+  /** What the request lets tools see. */
+  forTools?: ToolRequest | undefined;
 }
 
 /** The name of a posted request, for its client, and its id in the log. */
 interface PostNames {
   requestId?: string | undefined;
   logged: string;
+  /** What the request lets tools see. */
+  forTools?: ToolRequest | undefined;
 }
 
 /** A posted message after its checks. */

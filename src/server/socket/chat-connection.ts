@@ -262,15 +262,17 @@ export class ChatConnection implements AcceptedSocket {
   }
 }
 
-/** The post that a `send` frame stands for. Only the last message is read, so only that one is passed on to another node. */
+/** The post that a `send` frame stands for. Only the last message is read, so only that one is passed on to another node. Tools may see fields of `body`. */
 function postOf({
   id,
   messages,
   trigger,
   messageId,
   requestId,
+  body,
 }: Extract<ChatRequest, { type: 'send' }>): Record<string, unknown> {
-  return { id, messages: messages.slice(-1), trigger, messageId, requestId, stock: true };
+  const own = typeof body === 'object' && !Array.isArray(body) ? body : {};
+  return { ...own, id, messages: messages.slice(-1), trigger, messageId, requestId, stock: true };
 }
 
 /** The requests to each chat that were not answered yet: a client that lost its socket must not get `no-active` meanwhile. */

@@ -1,3 +1,4 @@
+import type { ToolRequest } from '../../adk/for-server.ts';
 import type { Chunk } from '../../protocol/chunks.ts';
 import { ProtocolError } from '../../protocol/errors.ts';
 import { exhaustive } from '../../protocol/exhaustive.ts';
@@ -6,7 +7,6 @@ import {
   type Detection,
   notJson,
   readBinaryFrame,
-  readFrame,
   readFrameValue,
 } from '../../protocol/frames.ts';
 import type { Limits } from '../../protocol/limits.ts';
@@ -16,7 +16,8 @@ import { acceptedChunk } from '../clients/requests.ts';
 import type { Clock } from '../clock.ts';
 import { LARGE_JSON, type LargeJson } from '../large-json.ts';
 import type { Listener, RequestContext, Session } from '../registry/session.ts';
-import { type SocketLimits, toBase64 } from './socket.ts';
+import { frameFields } from '../tool-request.ts';
+import { parseText, type SocketLimits, toBase64 } from './socket.ts';
 
 /** A whole frame. A large one is already parsed. */
 export type WholeFrame =
@@ -271,6 +272,8 @@ export interface SocketRequestsContext {
   reply: (chunk: Chunk) => void;
   /** Reports an error about a frame, or about the request with that name. */
   complain: (thrown: unknown, requestId?: string) => void;
+  /** What a frame with these fields lets tools see. */
+  forTools: (fields: Readonly<Record<string, unknown>>) => ToolRequest | undefined;
   /** Answers a `ping` frame. */
   pong: (timestamp: string | number | null) => void;
 }
@@ -289,9 +292,8 @@ export class SocketRequests {
   take(frame: Exclude<WholeFrame, { kind: 'binary' }>): Promise<unknown> | undefined {
     const { limits, complain } = this.context;
     try {
-      const read =
-        frame.kind === 'text' ? readFrame(frame.text, limits) : readFrameValue(frame.value, limits);
-      return this.request(read);
+      const value = frame.kind === 'text' ? parseText(frame.text) : frame.value;
+      return this.request(readFrameValue(value, limits), value);
     } catch (thrown) {
       complain(thrown);
       return;
@@ -299,8 +301,8 @@ export class SocketRequests {
   }
 
   /** Carries out a request; reports an error with the name of the request. */
-  private request(frame: ClientFrame): Promise<unknown> | undefined {
-    const { listener, reply, complain } = this.context;
+  private request(frame: ClientFrame, value: unknown): Promise<unknown> | undefined {
+    const { listener, reply, complain, forTools } = this.context;
     const name = 'requestId' in frame ? frame.requestId : undefined;
     const refuse = (thrown: unknown) => complain(thrown, name);
     try {
@@ -308,6 +310,7 @@ export class SocketRequests {
         requestId: name,
         listener,
         requester: { accepted: (accepted) => reply(acceptedChunk(accepted)), failed: refuse },
+        forTools: forTools(frameFields(value)),
       })?.catch(refuse);
     } catch (thrown) {
       refuse(thrown);

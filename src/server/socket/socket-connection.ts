@@ -1,3 +1,4 @@
+import type { ToolRequest } from '../../adk/for-server.ts';
 import {
   type Chunk,
   ERRORS,
@@ -49,6 +50,8 @@ export interface SocketConnectionContext {
   allow: { message: () => number; answer: () => number };
   /** Asks the application whether the user has signed out, and closes the connection then; null when it cannot be asked. */
   isSignedOut: (() => Promise<boolean>) | null;
+  /** What a frame with these fields lets tools see. */
+  forTools: (fields: Readonly<Record<string, unknown>>) => ToolRequest | undefined;
   /** Returns the messages with an absolute URL for each stored file. */
   present: (messages: Message[]) => Message[];
   onEnd: (connection: SocketConnection) => void;
@@ -102,6 +105,7 @@ export class SocketConnection implements Listener {
       limits: context.protocolLimits,
       allow: context.allow,
       isSignedOut: context.isSignedOut,
+      forTools: context.forTools,
       reply: (chunk) => this.reply(chunk),
       complain: (thrown, requestId) => this.complain(thrown, requestId),
       pong: (timestamp) => {

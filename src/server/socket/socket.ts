@@ -1,3 +1,5 @@
+import { notJson } from '../../protocol/frames.ts';
+
 /** A WebSocket as the server uses it. An adapter implements it on a WebSocket library. */
 export interface Socket {
   /** The negotiated subprotocol, or an empty text. */
@@ -70,4 +72,13 @@ export function toBase64(bytes: Uint8Array): string {
   // Data from a socket is already a Buffer. Creating another view of it is measurable for every 20 ms of sound.
   const view = Buffer.isBuffer(bytes) ? bytes : Buffer.from(buffer, byteOffset, byteLength);
   return view.toString('base64');
+}
+
+/** The JSON of a text frame. Throws a `ProtocolError` for a text that is not JSON. */
+export function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw notJson();
+  }
 }

@@ -10,6 +10,7 @@ import { FORWARDED } from '../nodes/forward.ts';
 import { parseSoundPlace } from '../output/utterances.ts';
 import type { Session } from '../registry/session.ts';
 import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
+import { toolRequestOf } from '../tool-request.ts';
 import { ChatConnection, PendingSends } from './chat-connection.ts';
 import { ConnectionCounts } from './connection-counts.ts';
 import { type AcceptedSocket, DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
@@ -37,6 +38,8 @@ interface Admitted {
   identity: Identity;
   session: Session;
   url: URL;
+  /** The headers of the handshake. */
+  headers: Headers;
   countOut: () => void;
   nodes: Pick<SessionInfo, 'nodes'>;
 }
@@ -150,6 +153,7 @@ export class Sockets {
             identity,
             session,
             url,
+            headers: request.headers,
             countOut,
             nodes: nodesOf(request, this.context),
           }),
@@ -177,7 +181,7 @@ export class Sockets {
 
   private accept(socket: Socket, admitted: Admitted): SocketConnection {
     const { engine, pacing, limiter, basePath } = this.context;
-    const { id, identity, session, url, countOut, nodes } = admitted;
+    const { id, identity, session, url, headers, countOut, nodes } = admitted;
     const { user } = identity;
     let unwatch: () => void = () => undefined;
     const connection = new SocketConnection({
@@ -205,6 +209,7 @@ export class Sockets {
       isSignedOut: engine.signIn.isAsked
         ? async () => (await engine.signIn.ask(identity)) === 'signed-out'
         : null,
+      forTools: (fields) => toolRequestOf(engine.options.toolRequest, headers, fields),
       present: (messages) => withAddresses(messages, url.origin.replace(/^ws/, 'http') + basePath),
       onEnd: (ended) => {
         countOut();

@@ -107,6 +107,7 @@ export class World {
       toolTimeoutMs: null,
       concurrentTools: [],
       data: {},
+      toolRequest: null,
       whenBusy: setup.whenBusy,
       maxSessionBytes: 512 * 1024 * 1024,
       limits: {} as SessionOptions['limits'],

@@ -4,6 +4,7 @@ import type { SessionOptions } from '../../engine.ts';
 import type { CallRecord } from '../../store/store.ts';
 import { AgentRun } from './agent-run.ts';
 import { Calls } from './calls/calls.ts';
+import type { Circumstances } from './cause.ts';
 import { Context } from './context.ts';
 import { Driver } from './driver/driver.ts';
 import type { Effect, Purpose } from './effects.ts';
@@ -92,6 +93,19 @@ export class ConversationState {
   /** The calls that wait for an answer of the page. */
   get waitingAnswers(): WaitingAnswer[] {
     return this.open.waitingAnswers;
+  }
+
+  /** The circumstances of a call whose tool is about to run: a stored call, or one that ADK's own loop runs. */
+  circumstancesOf(callId: string): Circumstances {
+    const { open, messages } = this;
+    const call = open.get(callId);
+    const draft = call ? messages.get(call.record.messageId) : messages.active;
+    const { metadata = null, request = null } = draft?.cause ?? {};
+    const by = call?.approvedBy;
+    const decidedBy = by
+      ? { user: by.user, ...(by.application === undefined ? {} : { application: by.application }) }
+      : null;
+    return { messageId: call?.record.messageId ?? draft?.id ?? null, decidedBy, metadata, request };
   }
 
   /** The calls that have no outcome. */

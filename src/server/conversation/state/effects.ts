@@ -1,5 +1,5 @@
 import type { Blob, Content } from '@google/genai';
-import type { DeferredCall } from '../../../adk/for-server.ts';
+import type { DeferredCall, ToolRequest } from '../../../adk/for-server.ts';
 import type {
   Answer,
   Chunk,
@@ -24,6 +24,8 @@ export interface RequestRef {
   readonly name: string | undefined;
   /** The connection that the request came over; null for an HTTP request. */
   readonly connection: string | null;
+  /** What the request lets tools see. It is only in memory: no write may have it. */
+  readonly forTools?: ToolRequest | undefined;
 }
 
 /** The number of a deferred call. ADK waits with the call until a `release-call` effect carries this number. */

@@ -4,7 +4,9 @@ import { MessageChunks, type MessageOutput } from '../../../adk/for-server.ts';
 import type { Chunk, Message } from '../../../protocol/index.ts';
 import type { AdmittedPart } from '../../files.ts';
 import type { CallRecord } from '../../store/store.ts';
+import { type Cause, causeOf } from './cause.ts';
 import type { Context } from './context.ts';
+import type { MessageRequest } from './inputs.ts';
 import type { OpenCalls } from './open-calls.ts';
 
 /** A message that the agent streams, from its `start` until none of its calls is open. */
@@ -17,6 +19,7 @@ export class Draft {
   private failureText: string | null = null;
   /** Whether the agent makes the message. The application made the text of the others. */
   readonly isTurn: boolean;
+  private answered: Cause = { metadata: null, request: null };
 
   constructor(message: Message, reader: MessageChunks, isTurn: boolean) {
     this.message = message;
@@ -26,6 +29,15 @@ export class Draft {
 
   get id(): string {
     return this.message.id;
+  }
+
+  /** What the message answers. */
+  get cause(): Cause {
+    return this.answered;
+  }
+
+  setCause(cause: Cause): void {
+    this.answered = cause;
   }
 
   /** Whether a chunk was sent since the last `finish`. */
@@ -95,6 +107,7 @@ export class Draft {
     const failure = this.failureText;
     this.failureText = null;
     this.started = false;
+    this.answered = { ...this.answered, request: null };
     return [
       ...(failure === null ? [] : [{ type: 'error' as const, errorText: failure }]),
       ...this.reader.end(reason, metadata),
@@ -175,12 +188,16 @@ export class Messages {
     return new MessageChunks({ images: this.context.options.images, ...soFar });
   }
 
-  /** Starts a message of the agent, or continues one that was cut. `isTurn`: whether the agent makes the message itself. */
-  begin(messageId?: string, cut?: Message | null, isTurn = true): Draft {
+  /**
+   * Starts a message of the agent, or continues one that was cut. `isTurn`: whether the agent makes the message itself. `request`: the request that it
+   * answers, if there is one.
+   */
+  begin(messageId?: string, cut?: Message | null, isTurn = true, request?: MessageRequest): Draft {
     const id = messageId ?? this.context.newMessageId();
     const { now } = this.context;
     const message: Message = cut ?? { id, role: 'assistant', parts: [], metadata: { createdAt: now } };
     const draft = this.add(message, isTurn);
+    draft.setCause(causeOf(request));
     this.activate(draft);
     this.lastActiveId = draft.id;
     this.turnTo(draft);

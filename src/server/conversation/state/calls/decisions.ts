@@ -70,6 +70,10 @@ export class Decisions {
       if ('rejected' in meant) rejected.push(meant.rejected);
       else steps.set(meant.call.record.id, { call: meant.call, next: 'end', outcome: meant.outcome });
     }
+    for (const { call } of steps.values()) {
+      const draft = messages.get(call.record.messageId);
+      draft?.setCause({ ...draft.cause, request: request.forTools ?? null });
+    }
     const order = [...open.ids()];
     const placeOf = ({ call }: Step) => order.indexOf(call.record.id);
     return { steps: [...steps.values()].sort((a, b) => placeOf(a) - placeOf(b)), rejected };

@@ -305,7 +305,7 @@ export class TurnStart {
     const mark = context.mark();
     if (isStored) context.takeRequest(request.request);
     else this.take(writes, request, id);
-    messages.begin(messageId, continues?.message);
+    messages.begin(messageId, continues?.message, true, request);
     run.send(toContent(parts));
     // If the history cannot take the message, its request is rejected and the message is removed: it is still the last one.
     const undo: Write[] =
@@ -359,7 +359,7 @@ export class TurnStart {
     const purpose = this.purposeOf(request, id, { messageId, run: run.nextNumber });
     const mark = context.mark();
     this.take(writes, request, id);
-    const draft = messages.begin(messageId, request.continues?.message);
+    const draft = messages.begin(messageId, request.continues?.message, true, request);
     if (hasResponse) driver.startResponse(draft);
     run.openTurn(toContent(request.parts), { messageId: id });
     context.store(writes, purpose, context.takeSince(mark));

@@ -1,0 +1,60 @@
+import type { CallDecider, CallFacts } from '../../adk/for-server.ts';
+import type { Message, PageMetadata } from '../../protocol/index.ts';
+import { SERVER_METADATA } from '../../protocol/wire/values.ts';
+import type { Circumstances } from '../conversation/state/cause.ts';
+import type { CallRecord, SessionKey, Store } from '../store/store.ts';
+
+/** How many messages or audit lines are read at a time. */
+const PAGE = { count: 50, bytes: 256 * 1024 };
+
+/**
+ * What the tool of a call learns: what the state knows, and for a call of an earlier process what the store has. `call`: the record of the call, unless ADK's own loop runs
+ * its tool.
+ */
+export async function factsOf(
+  known: Circumstances,
+  call: CallRecord | null,
+  store: Store,
+  key: SessionKey,
+): Promise<CallFacts> {
+  const { metadata, messageId, request, decidedBy } = known;
+  const wasApproved = call?.approvalId != null;
+  return {
+    request,
+    metadata: metadata ?? (await metadataBefore(messageId, store, key)),
+    decidedBy: decidedBy ?? (wasApproved ? await approverOf(call, store, key) : null),
+  };
+}
+
+/** The metadata of the last user message before a message of the agent; of the last one at all when the message is not stored yet. */
+async function metadataBefore(
+  messageId: string | null,
+  store: Store,
+  key: SessionKey,
+): Promise<PageMetadata> {
+  let before = messageId ?? undefined;
+  for (;;) {
+    const page = (await store.loadPage(key, { ...PAGE, before })) ?? (await store.loadPage(key, PAGE));
+    const asked = page?.messages.findLast(({ role }) => role === 'user');
+    if (asked) return metadataOf(asked);
+    before = page?.messages[0]?.id;
+    if (!page?.hasOlder || before === undefined) return {};
+  }
+}
+
+function metadataOf({ metadata = {} }: Message): PageMetadata {
+  return Object.fromEntries(Object.entries(metadata).filter(([name]) => !SERVER_METADATA.has(name)));
+}
+
+/** Who approved a call, from the audit log; null when the log does not say it. */
+async function approverOf(call: CallRecord, store: Store, key: SessionKey): Promise<CallDecider | null> {
+  let before: number | undefined;
+  for (;;) {
+    const { lines, older } = await store.loadAuditPage(key, { ...PAGE, before });
+    const line = lines.findLast(({ kind, toolCallId }) => kind === 'approved' && toolCallId === call.id);
+    if (line)
+      return line.by ? { user: line.by.person, application: line.by.application } : { user: key.user };
+    if (older === null) return null;
+    before = older;
+  }
+}

@@ -1,0 +1,44 @@
+import type { ToolRequest } from '../adk/for-server.ts';
+import { CLIENT_FRAMES } from '../protocol/wire/frames.ts';
+
+/** Which parts of a request tools may see (`context.request`). They stay in memory, and are neither stored nor logged. */
+export interface ToolRequestOptions {
+  /** Names of headers, such as `accept-language`. Over a socket they are those of its handshake. */
+  headers: readonly string[];
+  /** Names of fields of the body that the page adds, such as `body` of `sendMessage` in `useChat`. Over a socket they are fields of the frame. */
+  body: readonly string[];
+}
+
+/** The fields of bodies and frames that the protocol itself uses. */
+const OF_PROTOCOL: ReadonlySet<string> = new Set([
+  ...Object.keys(CLIENT_FRAMES.message.fields.shape),
+  ...Object.keys(CLIENT_FRAMES.tool_result.fields.shape),
+  ...['id', 'chatId', 'stock', 'watches', 'type', 'version', 'data'],
+]);
+
+/** Whether a list names only fields of a body that the protocol does not use. */
+export function areOwnFields(names: unknown): boolean {
+  return Array.isArray(names) && names.every((name) => typeof name === 'string' && !OF_PROTOCOL.has(name));
+}
+
+/** What a request lets tools see; undefined when the application lets them see nothing. */
+export function toolRequestOf(
+  options: Partial<ToolRequestOptions> | null,
+  headers: Headers,
+  body: Readonly<Record<string, unknown>>,
+): ToolRequest | undefined {
+  if (!options) return undefined;
+  const { headers: headerNames = [], body: fieldNames = [] } = options;
+  const seen = headerNames.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name.toLowerCase(), value] as const];
+  });
+  const fields = fieldNames.filter((name) => Object.hasOwn(body, name)).map((name) => [name, body[name]]);
+  return { headers: Object.fromEntries(seen), body: Object.fromEntries(fields) };
+}
+
+/** The fields of a frame of `/live` that was read: those of its envelope, or of the frame itself. */
+export function frameFields(frame: unknown): Readonly<Record<string, unknown>> {
+  const { data } = frame as { data?: unknown };
+  return (typeof data === 'object' && data !== null ? data : frame) as Record<string, unknown>;
+}
