@@ -1,6 +1,7 @@
 import { ProtocolError } from './errors.ts';
 import { notJson } from './frames.ts';
 import { CHAT_REQUESTS, type ChatRequest } from './wire/chat-frames.ts';
+import { clientId } from './wire/values.ts';
 
 /** Reads a text frame of the AI SDK's own WebSocket transport. Throws a `ProtocolError`, with the `requestId` of the frame if it has one. */
 export function readChatFrame(text: string): ChatRequest {
@@ -24,7 +25,9 @@ export function readChatFrameValue(json: unknown): ChatRequest {
   if (success) return { type, ...data } as ChatRequest;
   const [issue] = error.issues;
   const message = `"${issue?.path.join('.')}" of a ${type} frame is not valid: ${issue?.message}.`;
-  // A rejection names the failed request by its `requestId`. A frame without one gets `invalid_frame`, which names no request.
-  if (typeof requestId !== 'string') throw new ProtocolError('invalid_frame', message);
-  throw new ProtocolError('bad_request', message, { requestId });
+  // A rejection names the failed request by its `requestId`. A frame without a valid one gets `invalid_frame`: a client could make the server send as
+  // much as it sends itself, if the server repeated every name.
+  const name = clientId.safeParse(requestId);
+  if (!name.success) throw new ProtocolError('invalid_frame', message);
+  throw new ProtocolError('bad_request', message, { requestId: name.data });
 }

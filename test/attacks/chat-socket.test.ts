@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { type Served, serve } from '../../src/server/adapters/node.ts';
 import type { DuologueOptions } from '../../src/server/index.ts';
+import { turns } from '../server/support/turns.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, say } from '../support/harness.ts';
 import { calls, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
@@ -128,6 +129,39 @@ describe('a hostile client of the socket for ai', () => {
     },
   );
 
+  it.each<[string, object]>([
+    [
+      'a frame that names its request by a megabyte',
+      { type: 'resume', id: 'chat-1', requestId: 'q'.repeat(1e6) },
+    ],
+    ['one without a name', { type: 'resume', id: 'chat-1', requestId: '' }],
+  ])('[W5a] loses its connection for %s, which no answer repeats', async (_what, frame) => {
+    const { connect } = await world([]);
+    const client = await connect();
+    client.send(frame);
+    expect(await client.closed).toBe(1002);
+    expect(client.frames).toEqual([]);
+  });
+
+  it.each([
+    ['metadata', (deep: string) => `"parts":[{"type":"text","text":"hi"}],"metadata":${deep}`],
+    ['a part', (deep: string) => `"parts":[{"type":"text","text":"hi"},${deep}]`],
+    ['the parts', (deep: string) => `"parts":${deep}`],
+  ])(
+    'gets an error or an answer for %s nested a hundred thousand deep, and can continue',
+    async (_where, inside) => {
+      const { connect } = await world([[text('Hello.')], [text('Hello.')]]);
+      const client = await connect();
+      const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+      client.socket.send(
+        `{"type":"send","requestId":"q","id":"chat-1","trigger":"submit-message","messages":[{"id":"m","role":"user",${inside(deep)}}]}`,
+      );
+      await client.last('q');
+      client.send(send('next', 'hello', 'chat-2'));
+      expect(await client.last('next')).toEqual({ type: 'end', requestId: 'next' });
+    },
+  );
+
   it('loses its connection for a frame above the limit, and others keep theirs', async () => {
     const { connect } = await world([[text('Hello.')]], { limits: { bodyBytes: 1_000_000 } });
     const [other, client] = [await connect('bob'), await connect()];
@@ -197,4 +231,59 @@ describe('a hostile client of the socket for ai', () => {
     expect(textOf(mallory.of('q-2'))).toBe('Mine.');
     expect(alice.of('q-1').some(({ type }) => type === 'end')).toBe(false);
   });
+
+  it('that reads nothing, and asks for answers, loses its connection', async () => {
+    const { receive, sent, state } = await fakeSocket([]);
+    receive({ type: 'resume', requestId: 'q-1', id: 'chat-1' });
+    await turns(() => sent.length === 1);
+    state.bufferedAmount = 2_000_000;
+    receive({ type: 'resume', requestId: 'q-2', id: 'chat-1' });
+    await turns(() => state.code !== null);
+    expect([sent, state.code]).toEqual([['{"type":"no-active","requestId":"q-1"}'], 1013]);
+  });
+
+  it('[W7] that answers no pings makes the server remember the newest 64 responses', async () => {
+    const { receive, pong, sent, pings } = await fakeSocket([[text('Hello.')]]);
+    receive(send('q-0'));
+    for (let number = 1; number <= 65; number++) {
+      await turns(() => pings.length === number);
+      receive({ type: 'resume', requestId: `q-${number}`, id: 'chat-1' });
+    }
+    await turns(() => pings.length === 66);
+    pong(pings[0]);
+    receive({ type: 'resume', requestId: 'again', id: 'chat-1' });
+    await turns(() => sent.at(-1) === '{"type":"end","requestId":"again"}');
+    pong(pings.at(-1));
+    receive({ type: 'resume', requestId: 'confirmed', id: 'chat-1' });
+    await turns(() => sent.at(-1) === '{"type":"no-active","requestId":"confirmed"}');
+  });
 });
+
+/** A connection whose socket is in the hands of the test. */
+async function fakeSocket(script: ScriptedTurn[]) {
+  const { duologue } = harness(script, [], { rateLimit: false, readLimit: false });
+  const admission = await duologue.sockets.admit(new Request('http://localhost/ws'));
+  const sent: string[] = [];
+  const pings: Uint8Array[] = [];
+  const state: { bufferedAmount: number; code: number | null } = { bufferedAmount: 0, code: null };
+  const connection = admission.accept({
+    protocol: '',
+    get bufferedAmount() {
+      return state.bufferedAmount;
+    },
+    send: (data) => void sent.push(String(data)),
+    ping: (data) => void (data && pings.push(data)),
+    pong: () => undefined,
+    close: (code) => {
+      state.code = code;
+    },
+  });
+  onTestFinished(() => connection.closed());
+  return {
+    sent,
+    pings,
+    state,
+    receive: (frame: object) => connection.receive(Buffer.from(JSON.stringify(frame)), false),
+    pong: (data: Uint8Array | undefined) => connection.pong(data),
+  };
+}

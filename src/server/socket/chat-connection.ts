@@ -15,6 +15,8 @@ import { SocketLife } from './socket-connection.ts';
 
 /** Responses that one socket may carry at a time. */
 const MAX_RESPONSES = 64;
+/** Responses whose confirmation the connection waits for. A client that answers no pings is sent older ones again when it resumes. */
+const MAX_UNCONFIRMED = 64;
 const TOO_MANY = 'Too many responses are open on this connection. Wait until one ends.';
 
 /** The HTTP request that a frame stands for. */
@@ -208,7 +210,7 @@ export class ChatConnection implements AcceptedSocket {
     if (open?.response !== response || !('id' in frame)) return response.close();
     if (reply.status === 204) {
       this.open.delete(requestId);
-      return this.send({ type: 'no-active', requestId });
+      return this.reject({ type: 'no-active', requestId });
     }
     if (type === 'resume') this.send({ type: 'start', requestId });
     const end = await response.relay(reply);
@@ -219,6 +221,7 @@ export class ChatConnection implements AcceptedSocket {
     this.send({ type: 'end', requestId });
     const name = String(++this.pings);
     this.unconfirmed.set(name, { chat: open.chat, last: response.lastId });
+    this.unconfirmed.delete(String(this.pings - MAX_UNCONFIRMED));
     this.context.socket.ping(Buffer.from(name));
   }
 
@@ -248,7 +251,13 @@ export class ChatConnection implements AcceptedSocket {
         'a frame failed: its client got an error frame; the error is a fault of the server',
         { connection: this.id, error: String(thrown) },
       );
-    this.send({ type: 'error', requestId, errorText: error.message });
+    this.reject({ type: 'error', requestId, errorText: error.message });
+  }
+
+  /** Sends the answer to a request without a response. Such answers cost a client nothing to ask for, so one that does not read them is disconnected. */
+  private reject(frame: ChatReply): void {
+    if (this.isBehind) this.end('overloaded', 'The client does not read what the server sends.');
+    else this.send(frame);
   }
 
   private send(frame: ChatReply): void {
