@@ -115,17 +115,17 @@ function overStockSocket({ sdk, url, WebSocket: Socket = WebSocket as never }: W
     sent: () => sends,
     async recover(chat) {
       await chat.resumeStream();
-      // The server has nothing to resume: it lost the request, or the beginning of the answer with its process.
-      if (isOver) await (hasAnswer(chat.messages.at(-1)) ? chat.sendMessage() : chat.regenerate());
+      // The server has nothing to resume: the request was lost before it arrived, or its process died with the beginning of the answer.
+      if (isOver) await (isBeginning(chat.messages.at(-1)) ? chat.regenerate() : chat.sendMessage());
     },
     close: () => transport.close(),
   };
 }
 
-/** Whether a message has an answer of the user or the browser to a call. */
-const hasAnswer = (message: Message | undefined): boolean =>
+/** Whether a message is the beginning of an answer, to which the page has nothing to send: no answer to a call. */
+const isBeginning = (message: Message | undefined): boolean =>
   message?.role === 'assistant' &&
-  message.parts.some((part) => 'toolCallId' in part && !part.state.startsWith('input'));
+  message.parts.every((part) => !('toolCallId' in part) || part.state.startsWith('input'));
 
 function overSocket(context: WayContext): Way {
   const frames = { message: 0, tool_result: 0 };
