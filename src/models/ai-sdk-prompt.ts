@@ -3,6 +3,7 @@ import { type Content, FunctionCallingConfigMode, type FunctionDeclaration, type
 import type { LanguageModel } from 'ai';
 import { toJsonSchema } from '../adk/json-schema.ts';
 import { instructionParts } from './prompt-texts.ts';
+import { readable } from './text-files.ts';
 
 type ModelV3 = Extract<LanguageModel, { specificationVersion: 'v3' }>;
 
@@ -84,7 +85,8 @@ function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] 
   const tool: ToolResults = [];
   const user: User = [];
   const isModel = content.role === 'model';
-  for (const part of content.parts ?? []) {
+  for (const given of content.parts ?? []) {
+    const part = readable(given);
     const providerOptions = providerOptionsOf(part);
     if (part.functionCall) {
       const { id, name = '', args = {} } = part.functionCall;

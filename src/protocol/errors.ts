@@ -41,10 +41,12 @@ export const ERRORS = {
   session_full: { status: 413, retryable: false },
   /** More than A1 allows. */
   too_large: { status: 413, close: 1009, retryable: false },
-  /** The body is not JSON, or a file is no image. */
+  /** The body is not JSON, or a file has a type that the server does not accept. */
   unsupported_media: { status: 415, retryable: false },
   /** The bytes are not the image that they should be. */
   bad_image: { status: 422, retryable: false },
+  /** The bytes of a file are not what its type says, or the file is empty. */
+  bad_file: { status: 422, retryable: false },
   /** The sound is not 16 kHz, mono, 16-bit PCM. */
   bad_audio: { status: 422, retryable: false },
   /** `GET /live` was not upgraded to a WebSocket (E8). A server never closes a socket with this code. */

@@ -3,6 +3,8 @@ export interface Limits {
   /** An HTTP body, or one frame. */
   bodyBytes: number;
   imageBytes: number;
+  /** A file of a message that is no image. */
+  fileBytes: number;
   /** Pixels of an image, and of its longer side: a small file can decode to a huge image. */
   imagePixels: number;
   imageSide: number;
@@ -28,6 +30,7 @@ export interface Limits {
 export const LIMITS: Readonly<Limits> = {
   bodyBytes: 24 * 1024 * 1024,
   imageBytes: 5 * 1024 * 1024,
+  fileBytes: 10 * 1024 * 1024,
   imagePixels: 100_000_000,
   imageSide: 16_384,
   files: 4,

@@ -178,8 +178,13 @@ function measure(parts: InputPart[], limits: Limits): void {
     throw new ProtocolError('too_large', `A message has at most ${limits.textLength} characters of text.`);
   if (files.length > limits.files)
     throw new ProtocolError('too_large', `A message has at most ${limits.files} files.`);
-  if (files.some((file) => file.type === 'file' && base64Bytes(file.data) > limits.imageBytes))
-    throw new ProtocolError('too_large', `A file has at most ${limits.imageBytes} bytes.`);
+  for (const file of files) {
+    if (file.type !== 'file') continue;
+    const isImage = /^image\//i.test(file.mediaType);
+    const most = isImage ? limits.imageBytes : limits.fileBytes;
+    if (base64Bytes(file.data) > most)
+      throw new ProtocolError('too_large', `${isImage ? 'An image' : 'A file'} has at most ${most} bytes.`);
+  }
 }
 
 function refusal(message: string): ProtocolError {

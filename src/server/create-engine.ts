@@ -19,6 +19,7 @@ import { type BudgetLimits, shareOfHeap } from './access/limits.ts';
 import { SignIn } from './access/sign-in.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
 import { EventHub } from './events/event-hub.ts';
+import { DEFAULT_ATTACHMENTS } from './file-types.ts';
 import { artifactUrl } from './files.ts';
 import { RefusedAnswers } from './ledger/refused-answers.ts';
 import { checkTools, type DuologueOptions } from './options.ts';
@@ -75,6 +76,8 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     maxSessionBytes: 512 * MB,
     ...options.history,
   };
+  const attachments = options.attachments ?? DEFAULT_ATTACHMENTS;
+  const limits = limitsWithin(budget, options.limits);
   const plugin = new GatePlugin(toolsRequiringApproval, {
     prepare,
     rootName: agent.name,
@@ -145,12 +148,20 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     signIn: new SignIn(options.stillSignedIn, clock, logger),
     refusals: new RefusedAnswers(store, clock, logger),
     events,
+    attachments: () => {
+      const { files, imageBytes, fileBytes } = limits;
+      const types = capabilitiesOf(agent).imageIn
+        ? attachments
+        : attachments.filter((type) => !type.startsWith('image/'));
+      return { types: [...types], files, imageBytes, fileBytes };
+    },
     capabilities: () => {
       const { audioIn, imageIn, audioOut } = capabilitiesOf(agent);
       return { hears: audioIn && driver !== 'turn', sees: imageIn, speaks: audioOut };
     },
     options: {
       images: options.images ?? 'file',
+      attachments,
       denials: options.denials ?? 'tool-output-error',
       confirmations: options.confirmations ?? 'approval',
       approvals: options.approvals ?? 'sequential',
@@ -163,7 +174,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       toolRequest: options.toolRequest ?? null,
       whenBusy: options.whenBusy ?? 'queue',
       maxSessionBytes: history.maxSessionBytes,
-      limits: limitsWithin(budget, options.limits),
+      limits,
       live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },
       driver,
       callsBack: looksAtOutputs(agent, plugins),

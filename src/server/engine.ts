@@ -1,6 +1,6 @@
 import type { EventActions, RunConfig, Runner } from '@google/adk';
 import type { AgentRoot, Driver, FileChunk, GatePlugin } from '../adk/for-server.ts';
-import type { Limits, SessionCapabilities } from '../protocol/index.ts';
+import type { Limits, SessionCapabilities, SessionInfo } from '../protocol/index.ts';
 import type { DataSchemas } from '../protocol/own-data.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
@@ -17,6 +17,8 @@ import type { ToolRequestOptions } from './tool-request.ts';
 export interface SessionOptions {
   /** Images that the agent makes: as standard `file` chunks, or as `data-image`. */
   images: 'file' | 'data-image';
+  /** The media types of files that user messages may have: exact types, or `type/*`. */
+  attachments: readonly string[];
   /** The chunk for a denial. */
   denials: 'tool-output-error' | 'tool-output-denied';
   /** How users are asked for approval: by approval requests of the AI SDK, or by confirmations that are separate tool calls. */
@@ -93,6 +95,8 @@ export interface Engine {
   options: SessionOptions;
   /** The chunks of the artifacts that actions of a session have saved. */
   savedFiles: (session: SessionKey, actions: SavedArtifacts) => Promise<FileChunk[]>;
+  /** The files that a user message may have. */
+  attachments: () => NonNullable<SessionInfo['attachments']>;
   /** The media that the model accepts and produces besides text. */
   capabilities: () => SessionCapabilities;
 }

@@ -1,4 +1,5 @@
 import { imageHeader } from '../models/embedded/image-header.ts';
+import { isTextType } from '../models/for-server.ts';
 import {
   type Chunk,
   type InputPart,
@@ -9,36 +10,27 @@ import {
 } from '../protocol/index.ts';
 import { base64Bytes } from '../protocol/limits.ts';
 import type { ApprovalResponse } from '../protocol/wire/chat-frames.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, SessionOptions } from './engine.ts';
+import { bareType, hasSignatureOf, isListed, isUtf8, PICTURE_TYPES, pictureTypeOf } from './file-types.ts';
 import { fileIdOf } from './store/rules.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 
 /** A part of a message that was checked, with its bytes. */
 export type AdmittedPart = Exclude<InputPart, { type: 'stored-file' }>;
 
-/** The type of an image by its first bytes; null when it is not PNG, JPEG or WebP. */
-function sniffImage(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'image/webp' | null {
-  const starts = (at: number, ...values: number[]) =>
-    values.every((value, index) => bytes[at + index] === value);
-  if (starts(0, 0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)) return 'image/png';
-  if (starts(0, 0xff, 0xd8, 0xff)) return 'image/jpeg';
-  if (starts(0, 0x52, 0x49, 0x46, 0x46) && starts(8, 0x57, 0x45, 0x42, 0x50)) return 'image/webp';
-  return null;
-}
-
-/** Checks the parts of a user message: images must be what they claim to be, by their bytes. Their sizes were checked when the request was read. */
+/** Checks the parts of a user message: files must have a type that the server accepts, and be of that type by their bytes. Their sizes were checked when the request was read. */
 export async function admit(
   parts: InputPart[],
   { store, options }: Pick<Engine, 'store' | 'options'>,
   key: SessionKey,
 ): Promise<AdmittedPart[]> {
-  return Promise.all(parts.map((part) => admitPart(part, store, options.limits, key)));
+  return Promise.all(parts.map((part) => admitPart(part, store, options, key)));
 }
 
 async function admitPart(
   part: InputPart,
   store: Store,
-  limits: Limits,
+  { limits, attachments: accepted }: Pick<SessionOptions, 'limits' | 'attachments'>,
   key: SessionKey,
 ): Promise<AdmittedPart> {
   if (part.type === 'text') return part;
@@ -54,18 +46,33 @@ async function admitPart(
       ...filename,
     };
   }
-  if (!part.mediaType.startsWith('image/')) {
+  const mediaType = bareType(part.mediaType);
+  const isPicture =
+    mediaType.startsWith('image/') && !(isTextType(mediaType) && isListed(mediaType, accepted));
+  if (!isPicture && !isListed(mediaType, accepted))
     throw new ProtocolError(
       'unsupported_media',
-      `Files of type ${JSON.stringify(part.mediaType.slice(0, 64))} are not accepted; send PNG, JPEG or WebP.`,
+      `Files of type ${JSON.stringify(part.mediaType.slice(0, 64))} are not accepted; send ${namesOf(accepted)}.`,
     );
-  }
   const bytes = Buffer.from(part.data, 'base64');
   // The decoder skips characters that are not base64, so invalid input gives fewer bytes than its length promises.
   if (bytes.length !== base64Bytes(part.data))
-    throw new ProtocolError('bad_image', 'An image is not valid base64.');
-  const mediaType = sniffImage(bytes);
-  if (!mediaType) throw new ProtocolError('bad_image', 'A file is not a PNG, JPEG or WebP image.');
+    throw isPicture
+      ? new ProtocolError('bad_image', 'An image is not valid base64.')
+      : new ProtocolError('bad_file', 'A file is not valid base64.');
+  const type = isPicture ? checkedPicture(bytes, limits, accepted) : checkedFile(bytes, mediaType);
+  return { type: 'file', mediaType: type, data: bytes.toString('base64'), ...filename };
+}
+
+/** The type of a picture by its bytes. */
+function checkedPicture(bytes: Uint8Array, limits: Limits, accepted: readonly string[]): string {
+  const type = pictureTypeOf(bytes);
+  if (!type || !isListed(type, accepted)) {
+    const pictures = PICTURE_TYPES.filter((one) => isListed(one, accepted));
+    if (pictures.length === 0)
+      throw new ProtocolError('unsupported_media', `Images are not accepted; send ${namesOf(accepted)}.`);
+    throw new ProtocolError('bad_image', `A file is not a ${namesOf(pictures)} image.`);
+  }
   const { width, height } = imageHeader(bytes) ?? { width: 0, height: 0 };
   if (Math.max(width, height) > limits.imageSide || width * height > limits.imagePixels) {
     const most = `${limits.imageSide} pixels a side and ${limits.imagePixels} in all`;
@@ -74,8 +81,37 @@ async function admitPart(
       `An image is too large: ${width} x ${height}. Send at most ${most}.`,
     );
   }
-  return { type: 'file', mediaType, data: bytes.toString('base64'), ...filename };
+  return type;
 }
+
+/** The type of a file that is no picture. Its bytes must be what the type says, as far as that can be checked. */
+function checkedFile(bytes: Uint8Array, mediaType: string): string {
+  if (bytes.length === 0) throw new ProtocolError('bad_file', `A file of type ${mediaType} is empty.`);
+  if (isTextType(mediaType)) {
+    if (!isUtf8(bytes))
+      throw new ProtocolError(
+        'bad_file',
+        `A file of type ${mediaType} is not text in UTF-8: save it as UTF-8.`,
+      );
+  } else if (!hasSignatureOf(mediaType, bytes))
+    throw new ProtocolError('bad_file', `The bytes of a file are not ${mediaType}.`);
+  return mediaType;
+}
+
+/** Media types as a person reads them: "PNG, JPEG or WebP". */
+function namesOf(types: readonly string[]): string {
+  const names = types.map((type) => NAMES[type] ?? type);
+  const last = names.pop() ?? 'no file';
+  return names.length === 0 ? last : `${names.join(', ')} or ${last}`;
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  'image/png': 'PNG',
+  'image/jpeg': 'JPEG',
+  'image/webp': 'WebP',
+  'image/gif': 'GIF',
+  'application/pdf': 'PDF',
+};
 
 /** Stores the files of a message, and returns the message with their addresses. */
 export async function storeMessage(

@@ -25,6 +25,7 @@ import { type BudgetLimits, defaultBudget, type RateLimit } from './access/limit
 import type { StillSignedIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
 import type { SessionOptions } from './engine.ts';
+import { isTypeEntry } from './file-types.ts';
 import type { ChatSocketOptions } from './http/route.ts';
 import type { Hub } from './log/hub.ts';
 import type { Logger } from './logger.ts';
@@ -106,6 +107,11 @@ export interface DuologueOptions {
   toolsRequiringApproval?: ApprovalOverride;
   /** How pictures of the agent are sent: as `file` chunks, unless `data-image` is given. */
   images?: SessionOptions['images'];
+  /**
+   * The media types of files that users may attach to a message: exact types (`application/pdf`), or all types of a kind (`text/*`). PNG, JPEG and WebP pictures
+   * unless given; an empty list for none. The model must take them.
+   */
+  attachments?: readonly string[];
   /** The chunk that ends a denied call: `tool-output-error` unless given. */
   denials?: SessionOptions['denials'];
   /** How ADK's confirmations are shown: as approval requests, unless `tool` is given, which makes each a tool call of its own. */
@@ -283,6 +289,10 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   newSessions: rate,
   toolsRequiringApproval: texts,
   images: oneOf('file', 'data-image'),
+  attachments: has(
+    (value) => Array.isArray(value) && value.every(isTypeEntry),
+    'a list of media types such as "application/pdf" or "text/*", in small letters',
+  ),
   denials: oneOf('tool-output-error', 'tool-output-denied'),
   confirmations: oneOf('approval', 'tool'),
   approvals: oneOf('sequential', 'parallel'),

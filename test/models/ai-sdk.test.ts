@@ -248,6 +248,23 @@ describe('a picture', () => {
   });
 });
 
+describe('files of a message', () => {
+  test.each(['v3', 'v4'] as const)(
+    'a PDF is a file for a model of contract %s, and a CSV a text',
+    async (version) => {
+      const { model, asked } = scripted(version, [finish()]);
+      const pdf = { inlineData: { mimeType: 'application/pdf', data: 'JVBERi0=', displayName: 'a.pdf' } };
+      const csv = { inlineData: { mimeType: 'text/csv', data: 'YSxi', displayName: 'a.csv' } };
+      await new TestRun(model).say([pdf, csv]);
+      const data = version === 'v3' ? 'JVBERi0=' : { type: 'data', data: 'JVBERi0=' };
+      expect(asked[0]?.prompt.at(-1)?.content).toEqual([
+        { type: 'file', mediaType: 'application/pdf', filename: 'a.pdf', data },
+        { type: 'text', text: '[file a.csv, text/csv]\na,b\n[end of the file]' },
+      ]);
+    },
+  );
+});
+
 describe('a request', () => {
   const base = { liveConnectConfig: {}, toolsDict: {} };
 

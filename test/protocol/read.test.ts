@@ -360,6 +360,7 @@ describe('limits of a message', () => {
     expect(LIMITS).toEqual({
       bodyBytes: 25_165_824,
       imageBytes: 5_242_880,
+      fileBytes: 10_485_760,
       imagePixels: 100_000_000,
       imageSide: 16_384,
       files: 4,

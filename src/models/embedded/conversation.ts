@@ -11,6 +11,11 @@ export interface Picture {
   base64: string;
 }
 
+/** A file that came with a message and is no picture. */
+export interface AttachedFile extends Picture {
+  name: string | undefined;
+}
+
 /** A tool call that the model made, with its response if there is one. */
 export interface Call {
   name: string;
@@ -26,6 +31,7 @@ export interface Turn {
   /** The beginning of a message that is too long. */
   excerpt?: string;
   pictures: Picture[];
+  files: AttachedFile[];
   calls: Call[];
   /** The text that the model wrote in this turn. */
   spoken: string;
@@ -86,7 +92,7 @@ export function readConversation(contents: readonly Content[]): Conversation {
 function currentOf(turns: Turn[]): Turn {
   const last = turns.at(-1);
   if (last !== undefined) return last;
-  const first = { text: '', pictures: [], calls: [], spoken: '', closing: '' };
+  const first = { text: '', pictures: [], files: [], calls: [], spoken: '', closing: '' };
   turns.push(first);
   return first;
 }
@@ -127,9 +133,15 @@ function messageIn(parts: readonly Part[]): Turn | undefined {
       ? [{ mimeType: inlineData.mimeType ?? '', base64: inlineData.data }]
       : [],
   );
+  // The user's speech may be in the history as sound without a name; a sound file that the user attached has one.
+  const files = parts.flatMap(({ inlineData: { data, mimeType = '', displayName: name } = {} }) =>
+    data === undefined || mimeType.startsWith('image/') || (mimeType.startsWith('audio/') && !name)
+      ? []
+      : [{ name, mimeType, base64: data }],
+  );
   const others = parts.some((part) => part.inlineData !== undefined || part.fileData !== undefined);
   if (texts.length === 0 && pictures.length === 0 && !others) return undefined;
-  return { ...wordsOf(texts.join('\n')), pictures, calls: [], spoken: '', closing: '' };
+  return { ...wordsOf(texts.join('\n')), pictures, files, calls: [], spoken: '', closing: '' };
 }
 
 /** The calls whose results are in a notice of the server. A text that only looks like a notice, without a response in the history, is an ordinary message. */

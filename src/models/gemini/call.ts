@@ -3,6 +3,7 @@ import type { Content, GenerateContentResponse, Part } from '@google/genai';
 import { markUnreadable } from '../../adk/history.ts';
 import { setPartialArg } from '../../parse/partial-args.ts';
 import { failureOf, ModelFailure, messageOf } from '../provider-error.ts';
+import { readable } from '../text-files.ts';
 
 /** Whether a model still has ADK's own call, with the defects that `callGemini` repairs. */
 export function keepsStockCalls(model: Gemini): boolean {
@@ -74,7 +75,10 @@ function acceptable(content: Content, vertexai: boolean): Content {
   ) {
     return content;
   }
-  const parts = content.parts.map(({ partMetadata: _, ...part }) => (vertexai ? part : unnamed(part)));
+  const parts = content.parts.map(({ partMetadata: _, ...part }) => {
+    const read = readable(part);
+    return vertexai ? read : unnamed(read);
+  });
   return { ...content, parts };
 }
 

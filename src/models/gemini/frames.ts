@@ -7,6 +7,7 @@ import type {
 } from '@google/genai';
 import { exhaustive } from '../../protocol/exhaustive.ts';
 import type { LiveInput } from '../live/provider.ts';
+import { readableLive } from '../text-files.ts';
 import type { LiveFamily } from './families.ts';
 
 /** One frame to the server. */
@@ -65,7 +66,8 @@ export class FrameEncoder {
     return response?.interrupted !== true && scheduling !== 'SILENT';
   }
 
-  private message(message: Content): Frame {
+  private message(given: Content): Frame {
+    const message = readableLive(given);
     const parts = message.parts ?? [];
     const [first] = parts;
     const isRealtime = this.options.family.typesInRealtime && parts.length === 1;

@@ -1,5 +1,6 @@
 import type { Content, FunctionCall, Part } from '@google/genai';
 import { noticeOf } from '../prompt-texts.ts';
+import { readableLive } from '../text-files.ts';
 
 /** A new session gets at most this many characters of the history, the newest ones. */
 const MAX_CHARACTERS = 100_000;
@@ -41,8 +42,9 @@ function replayable(part: Part, calls: ReadonlyMap<string, FunctionCall>): Part[
   }
   if (part.thought) return [];
   if (text) return [{ text }];
-  // Sound is left out: a session with sound in its history fails.
-  return inlineData?.mimeType?.startsWith('image/') ? [{ inlineData }] : [];
+  // What the user spoke is left out: a session with sound in its history fails. A sound file that the user attached has a name.
+  if (!inlineData || (inlineData.mimeType?.startsWith('audio/') && !inlineData.displayName)) return [];
+  return readableLive({ parts: [{ inlineData }] }).parts ?? [];
 }
 
 function newest(turns: Content[]): Content[] {

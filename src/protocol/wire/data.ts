@@ -1,6 +1,7 @@
 import { z } from 'zod/v4';
 import {
   acceptedRequest,
+  attachments,
   base64,
   count,
   entry,
@@ -118,6 +119,7 @@ export const DATA = {
       running: id.nullable().describe('the message that the agent works on or writes next'),
       model: modelCapabilities,
       floor: id.nullable().describe('the active connection'),
+      attachments: attachments.optional().describe('the files that a user message may have (A3a)'),
       nodes: z
         .object({ serves: z.string(), owns: z.string() })
         .optional()
@@ -134,6 +136,12 @@ export const DATA = {
       running: null,
       model: { hears: true, sees: true, speaks: true },
       floor: 'conn-1',
+      attachments: {
+        types: ['image/png', 'application/pdf', 'text/*'],
+        files: 4,
+        imageBytes: 5_242_880,
+        fileBytes: 10_485_760,
+      },
     },
   }),
   sound: entry({

@@ -147,3 +147,11 @@ export const modelCapabilities = z.object({
   sees: z.boolean().describe('accepts pictures'),
   speaks: z.boolean().describe('produces sound'),
 });
+
+/** The files that a user message may have. */
+export const attachments = z.object({
+  types: z.array(z.string()).describe('media types; `text/*` is every type of text'),
+  files: count.describe('the largest number of files'),
+  imageBytes: count.describe('the largest size of an image'),
+  fileBytes: count.describe('the largest size of another file'),
+});

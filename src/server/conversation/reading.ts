@@ -115,6 +115,7 @@ export class Reading {
         running: state.running,
         model: engine.capabilities(),
         floor: listeners.holder,
+        attachments: engine.attachments(),
       },
     };
   }

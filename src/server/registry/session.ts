@@ -220,7 +220,7 @@ export interface Joined {
   /** The rest of the sound of which the client has the beginning. */
   sounds: Sound[];
   /** What else the greeting contains. */
-  info: Pick<SessionInfo, 'received' | 'open' | 'running' | 'model' | 'floor'>;
+  info: Pick<SessionInfo, 'received' | 'open' | 'running' | 'model' | 'floor' | 'attachments'>;
 }
 
 /** Messages of a session, in order. */

@@ -98,6 +98,7 @@ export class World {
     this.setup = setup;
     const options: SessionOptions = {
       images: 'file',
+      attachments: [],
       denials: 'tool-output-error',
       confirmations: setup.confirmations ?? 'approval',
       approvals: setup.approvals,

@@ -6,6 +6,7 @@
 import type { Rule } from '../rule.ts';
 import { approval, name, past, retry } from './about-conversation.ts';
 import { help, identity } from './about-me.ts';
+import { file } from './file.ts';
 import { picture } from './picture.ts';
 import { smallTalk } from './small-talk.ts';
 
@@ -13,4 +14,4 @@ import { smallTalk } from './small-talk.ts';
 export const FIRST_RULES: readonly Rule[] = [approval, past];
 
 /** The rules for general talk. They are tried after the rules of the application; the first rule that answers wins. */
-export const LAST_RULES: readonly Rule[] = [retry, name, identity, help, smallTalk, picture];
+export const LAST_RULES: readonly Rule[] = [retry, name, identity, help, smallTalk, picture, file];

@@ -3,6 +3,7 @@ export const en = {
   /** The abilities that every agent has, for the answer to a request for help. The rule of each tool adds its own line. */
   abilities: [
     'pictures: send one, and I tell its format, its size and, if I can decode it, its main colours',
+    'files: send one, and I tell its type and its size, and of a text how it begins',
     'this conversation: “What did I ask before?”, “What is my name?”',
   ],
   canHelp: 'I can help with:',
@@ -106,6 +107,16 @@ export const en = {
       purple: 'purple',
       pink: 'pink',
     },
+  },
+
+  file: {
+    thought: 'The person sent a file.',
+    unnamed: 'A file without a name',
+    facts: (name: string, type: string, bytes: string) =>
+      `${name}: a file of the type ${type} with ${bytes} bytes.`,
+    lines: (count: number, first: string) =>
+      ` It is text of ${count} ${count === 1 ? 'line' : 'lines'}. The first line: “${first}”.`,
+    limits: 'I got the file. As a set of rules I cannot tell what it means.',
   },
 
   /** Small talk. `name` is the user's name, and `abilities` lists what the tools do; either may be empty. */

@@ -4,6 +4,7 @@ import type { EmbeddedTexts } from './en.ts';
 export const ja: EmbeddedTexts = {
   abilities: [
     '画像：送信すると、形式・大きさと、復号できれば主な色をお伝えします',
+    'ファイル：送信すると、種類と大きさ、テキストなら書き出しをお伝えします',
     'この会話のこと：「さっき何を聞いた？」「私の名前は？」',
   ],
   canHelp: 'できることはこちらです。',
@@ -110,6 +111,14 @@ export const ja: EmbeddedTexts = {
       purple: '紫',
       pink: 'ピンク',
     },
+  },
+
+  file: {
+    thought: 'ファイルが送られてきました。',
+    unnamed: '名前のないファイル',
+    facts: (name, type, bytes) => `${name}：種類は${type}、${bytes}バイトのファイルです。`,
+    lines: (count, first) => `${count}行のテキストで、1行目は「${first}」です。`,
+    limits: 'ファイルを受け取りました。ルールの集まりなので、内容の意味までは分かりません。',
   },
 
   talk: {
