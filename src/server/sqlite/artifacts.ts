@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import type { sessionTable } from './sessions.ts';
 
 /** To whom artifacts belong: a session, or (with the session 0) a user. */
-interface Holder {
+export interface Holder {
   session: number;
   owner: string;
 }
