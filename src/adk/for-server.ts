@@ -43,3 +43,4 @@ export {
 } from './run.ts';
 export { type FileChunk, savedFiles, savedFilesIn, withSavedFiles } from './saved-files.ts';
 export type { CallDecider, CallFacts, CallOutlet, DataOptions, ToolRequest } from './tool-context.ts';
+export { DuologueTool } from './tools.ts';

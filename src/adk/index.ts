@@ -7,4 +7,4 @@
 export type { ApprovalRule, ApprovalStatus } from './approval-status.ts';
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
 export type { CallDecider, DataOptions, ToolContext, ToolRequest } from './tool-context.ts';
-export { type ClientTool, DuologueTool, defineTool, type ServerTool } from './tools.ts';
+export { type ClientTool, type DecidedCall, DuologueTool, defineTool, type ServerTool } from './tools.ts';

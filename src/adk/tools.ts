@@ -3,7 +3,7 @@ import { z } from 'zod/v4';
 import { cut, LIMITS } from '../protocol/limits.ts';
 import type { DataSchemas } from '../protocol/own-data.ts';
 import { type ApprovalRule, type ApprovalRuling, checkApproval, rulingOf } from './approval-status.ts';
-import { type ToolContext, toToolContext } from './tool-context.ts';
+import { type CallDecider, type ToolContext, toToolContext } from './tool-context.ts';
 
 /**
  * Caches the declaration of a tool. ADK converts the schema of the arguments anew for every model call, though it never changes. Each caller gets a copy,
@@ -93,8 +93,26 @@ interface Definition<P extends Parameters, O> {
    * characters. A function that throws, or returns no text, leaves it out.
    */
   approvalMessage?: (args: Args<P>) => string;
+  /**
+   * Called once when a call of the tool was approved and the approval is stored, in the process that stored it; no restart repeats it. Nothing waits for it, and the tool may
+   * already run. An error that it throws is logged, and the approval stands.
+   */
+  onApproved?: (args: Args<P>, decided: DecidedCall) => unknown;
+  /** Like `onApproved`, when a call of the tool was denied. A request that expires is not denied. */
+  onDenied?: (args: Args<P>, decided: DecidedCall) => unknown;
   /** Throws when these arguments are invalid: before the user is asked, and again before the tool runs. */
   check?: (args: Args<P>, context: Context) => Maybe<void>;
+}
+
+/** A decision about a call of a tool. */
+export interface DecidedCall {
+  callId: string;
+  sessionId: string;
+  /** The user of the session, who was asked. */
+  user: string;
+  decidedBy: CallDecider;
+  /** The reason that came with the decision; null when there is none. */
+  reason: string | null;
 }
 
 /** A tool that runs on the server. */
@@ -213,6 +231,18 @@ export class DuologueTool<
     } catch {
       return undefined;
     }
+  }
+
+  /** Whether the definition wants to know of such decisions. */
+  hears(approved: boolean): boolean {
+    const { onApproved, onDenied } = this.definition;
+    return (approved ? onApproved : onDenied) !== undefined;
+  }
+
+  /** Tells the definition of a decision about a call. Rejects when its function fails. */
+  async decided(args: Record<string, unknown>, approved: boolean, call: DecidedCall): Promise<void> {
+    const { onApproved, onDenied } = this.definition;
+    await (approved ? onApproved : onDenied)?.(this.schema.parse(args), call);
   }
 
   /** How long a call may run on the server; null means no limit, undefined that the option of the server applies. */

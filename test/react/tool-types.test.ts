@@ -24,6 +24,10 @@ const tools = {
     parameters: z.object({ amount: z.number() }),
     output: z.object({ paid: z.boolean() }),
     needsApproval: ({ amount }) => amount > 10,
+    onApproved: ({ amount }, { decidedBy }) => {
+      expectTypeOf(amount).toEqualTypeOf<number>();
+      expectTypeOf(decidedBy.user).toEqualTypeOf<string>();
+    },
     execute: () => ({ paid: true }),
   }),
   print: defineTool({

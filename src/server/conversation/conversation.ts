@@ -5,6 +5,7 @@ import { Listeners } from '../clients/listeners.ts';
 import { Requests } from '../clients/requests.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
+import { tellTool } from '../ledger/decision-callbacks.ts';
 import { History } from '../ledger/history.ts';
 import type { SessionLog } from '../log/log.ts';
 import { Output } from '../output/output.ts';
@@ -21,7 +22,13 @@ import type {
   SseResponse,
   TypedMessage,
 } from '../registry/session.ts';
-import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '../store/store.ts';
+import {
+  type CallRecord,
+  type OwnedKey,
+  type PageRequest,
+  type SessionKey,
+  StaleFence,
+} from '../store/store.ts';
 import { AgentRuns } from './agent-runs.ts';
 import { ClientRequests } from './client-requests.ts';
 import { EffectRunner, type EffectTargets } from './effect-runner.ts';
@@ -29,7 +36,7 @@ import { Reading } from './reading.ts';
 import { announcedBy, type RecoveredSession, type RecoverySource, recoverSession } from './recovery.ts';
 import { ConversationState } from './state/conversation-state.ts';
 import { StoreWriter } from './store-writer.ts';
-import { ToolRunner } from './tool-runner.ts';
+import { ToolRunner, toolOf } from './tool-runner.ts';
 
 /** How long closing a conversation waits for its run to end. */
 const END_MS = 5000;
@@ -106,6 +113,11 @@ export class Conversation implements Session {
         history,
         isNew,
         queued: session.queued,
+        onDecided: (call, by) => {
+          const findTool = (decided: CallRecord) => toolOf({ engine, history }, decided);
+          const decidedBy = by ? { user: by.person, application: by.application } : { user: key.user };
+          tellTool({ key, logger: engine.logger, findTool }, call, decidedBy);
+        },
         logFields,
       });
       const runs = new AgentRuns({

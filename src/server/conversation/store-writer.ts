@@ -11,7 +11,7 @@ import { heardLength } from '../output/heard-text.ts';
 import type { Output } from '../output/output.ts';
 import { textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
-import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
+import type { AcceptedRequest, CallRecord, DecidedBy, OwnedKey } from '../store/store.ts';
 import type { Write } from './state/effects.ts';
 import type { DecidedBefore, WriteResults } from './state/inputs.ts';
 
@@ -25,6 +25,8 @@ export interface StoreWriterContext {
   isNew: boolean;
   /** The stored messages of the message queue. */
   queued: Message[];
+  /** Called when the decision of a call was stored, for the first time. */
+  onDecided: (call: CallRecord, by: DecidedBy | undefined) => void;
   /** The fields of every log line. */
   logFields: () => Record<string, unknown>;
 }
@@ -221,6 +223,7 @@ export class StoreWriter {
     const isShown = (call: CallRecord) => shown.has(call.id);
     if (isSignedIn) {
       const verdict = await approvals.decide(decision, isShown, accepted, by);
+      if (verdict.kind === 'counts' && !verdict.isRepeated) this.context.onDecided(verdict.call, by);
       if (verdict.kind === 'refused') {
         const call = decision.toolCallId.slice(0, MAX_LOGGED_ID);
         const { engine, logFields } = this.context;

@@ -1,0 +1,38 @@
+import type { BaseTool } from '@google/adk';
+import { type CallDecider, DuologueTool } from '../../adk/for-server.ts';
+import type { Logger } from '../logger.ts';
+import type { CallRecord, SessionKey } from '../store/store.ts';
+import { decisionIn } from './approvals.ts';
+
+/** The objects and callbacks that `tellTool` uses. */
+export interface DecisionCallbackContext {
+  key: SessionKey;
+  logger: Logger;
+  /** Finds the tool of a call; undefined when the agent no longer has it. */
+  findTool: (call: CallRecord) => Promise<BaseTool | undefined>;
+}
+
+/**
+ * Calls `onApproved` or `onDenied` of the tool of a call whose decision was stored just now. Nothing waits for them, because a slow function must not hold up the
+ * conversation. Never rejects: the decision stands, whatever they do.
+ */
+export async function tellTool(
+  { key, logger, findTool }: DecisionCallbackContext,
+  call: CallRecord,
+  decidedBy: CallDecider,
+): Promise<void> {
+  const approved = decisionIn(call) === true;
+  const { id: callId, toolName, args, reason } = call;
+  try {
+    const tool = await findTool(call);
+    if (!(tool instanceof DuologueTool) || !tool.hears(approved)) return;
+    await tool.decided(args, approved, { callId, sessionId: key.id, user: key.user, decidedBy, reason });
+  } catch (error) {
+    const name = approved ? 'onApproved' : 'onDenied';
+    logger.error(`${name} of the tool "${toolName}" failed: the decision stands; check that function`, {
+      session: key.id,
+      call: callId,
+      error: String(error),
+    });
+  }
+}
