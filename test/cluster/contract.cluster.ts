@@ -1,11 +1,17 @@
-import { beforeAll, describe, it } from 'vitest';
+import { beforeAll, describe, inject, it } from 'vitest';
+import { openRedisHub } from '../../src/server/redis/index.ts';
 import { endsAlike } from '../contract/support/alike.ts';
 import { scenarios } from '../contract/support/scenarios.ts';
+import { type OpenShared, onThreeNodes } from '../contract/support/three-nodes.ts';
 import { hasStockSocket, newestSdks } from '../support/sdks.ts';
 import { testSchema } from './support/schema.ts';
-import { onThreeNodes } from './support/three-nodes.ts';
 
 const schema = testSchema();
+
+const openShared: OpenShared = async (prefix) => ({
+  store: await schema.open(),
+  hub: await openRedisHub({ url: inject('redis'), prefix }),
+});
 
 beforeAll(() => schema.open().then((store) => store.close()));
 
@@ -21,7 +27,7 @@ describe.each(newestSdks)('the chat of ai %s', (_version, sdk) => {
           ...(['WebSocket', 'WebSocket, turn by turn'] as const),
         ],
         sdk,
-        onThreeNodes(schema),
+        onThreeNodes(openShared),
       ),
   );
 });

@@ -1,7 +1,7 @@
+import type { Clock } from '../../src/server/clock.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { nameOf, prefixes } from '../../src/server/store/rules.ts';
 import type { NodeDirectory, NodePlace, OwnedKey, SharedStore, Store } from '../../src/server/store/store.ts';
-import type { ManualClock } from './clock.ts';
 
 /** The store as one node reaches it. */
 export interface NodeStore extends SharedStore {
@@ -17,12 +17,12 @@ export interface NodeStore extends SharedStore {
 /** A database in memory that several nodes of one test share: leases end by the clock of the test. */
 export class MemoryDatabase {
   readonly store: Store = createMemoryStore();
-  readonly #clock: ManualClock;
+  readonly #clock: Clock;
   readonly #owners = new Map<string, { node: string; fence: number }>();
   readonly #commands = new Map<string, string>();
   readonly #nodes = new Map<string, { place: NodePlace; until: number }>();
 
-  constructor(clock: ManualClock) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { inject } from 'vitest';
 import { startBalancer } from '../../../scripts/cluster/balancer.ts';
 import { freePort } from '../../../scripts/cluster/free-port.ts';
 import { serve } from '../../../src/server/adapters/node.ts';
-import { openRedisHub } from '../../../src/server/redis/index.ts';
-import { closing, optionsFor, type Staging } from '../../contract/support/play.ts';
+import type { DuologueOptions } from '../../../src/server/index.ts';
 import { harness } from '../../support/harness.ts';
 import type { ScriptedTurn } from '../../support/scripted-model.ts';
-import type { testSchema } from './schema.ts';
+import { closing, optionsFor, type Staging } from './play.ts';
 
 /** More calls of the model than any scenario has. */
 const MANY = 20;
@@ -30,9 +28,12 @@ function turnsOf(script: ScriptedTurn[]): ScriptedTurn[] {
   return Array.from({ length: MANY }, () => next);
 }
 
+/** Opens what the nodes of a group share, once for each node. */
+export type OpenShared = (group: string) => Promise<Pick<DuologueOptions, 'store' | 'hub'>>;
+
 /** Three nodes on one database, behind a balancer that sends every request and every connection to the next of them. */
 export const onThreeNodes =
-  (schema: ReturnType<typeof testSchema>): Staging =>
+  (open: OpenShared): Staging =>
   async (scenario, way, ran) => {
     // What was played before is still connected: it has another app.
     const appName = `app-${randomUUID()}`;
@@ -44,8 +45,7 @@ export const onThreeNodes =
           ...optionsFor(scenario, way),
           appName,
           newId: randomUUID,
-          store: await schema.open(),
-          hub: await openRedisHub({ url: inject('redis'), prefix: appName }),
+          ...(await open(appName)),
           node: { address: `http://127.0.0.1:${port}` },
         });
         return { duologue, served: closing(await serve(duologue, { port, host: '127.0.0.1' })) };
