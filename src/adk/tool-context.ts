@@ -17,13 +17,10 @@ export interface ToolRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Who decided about a call. */
-export interface CallDecider {
-  /** The user, or the person that the application named. */
-  readonly user: string;
-  /** The application that decided in the name of `user`. */
-  readonly application?: string;
-}
+/** Who decided about a call: the user of the session, or an application in the name of a person. */
+export type CallDecider =
+  | { readonly user: string }
+  | { readonly application: string; readonly person: string };
 
 /** What a tool learns of the circumstances of its call. */
 export interface CallFacts {

@@ -28,6 +28,18 @@ export type OwnDataParts<SCHEMAS extends DataSchemas> = string extends keyof SCH
   ? unknown
   : { [Name in keyof SCHEMAS & string]: TypesOf<SCHEMAS[Name]>['output'] };
 
+/** A transient value of data that an application declared, as a page gets it. */
+export type OwnTransientData<SCHEMAS extends DataSchemas> = string extends keyof SCHEMAS
+  ? never
+  : {
+      [Name in keyof SCHEMAS & string]: {
+        type: `data-${Name}`;
+        id?: string;
+        data: TypesOf<SCHEMAS[Name]>['output'];
+        transient?: boolean;
+      };
+    }[keyof SCHEMAS & string];
+
 /** The names of the data parts that an application declared. */
 export type OwnDataName<SCHEMAS extends DataSchemas> = keyof SCHEMAS & string;
 

@@ -2,7 +2,7 @@ import { type UseChatHelpers, useChat } from '@ai-sdk/react';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { ExecutorOption } from '../client/executors.ts';
 import type { Message, Question, TokenUsage, ToolRecord } from '../protocol/chunks.ts';
-import type { DataSchemas } from '../protocol/own-data.ts';
+import type { DataSchemas, OwnTransientData } from '../protocol/own-data.ts';
 import { Conversation } from './conversation.ts';
 import {
   type PendingApproval,
@@ -11,7 +11,7 @@ import {
   pendingQuestions,
   totalUsage,
 } from './messages.ts';
-import type { ConversationOptions, ConversationState } from './options.ts';
+import type { ConversationOptions, ConversationState, TransientData } from './options.ts';
 
 /** Any JSON value. */
 type Json = NonNullable<Question['payload']> | null;
@@ -21,12 +21,14 @@ export type UseDuologueOptions<
   TOOLS extends ToolRecord = ToolRecord,
   SCHEMAS extends DataSchemas = DataSchemas,
   METADATA = unknown,
-> = Omit<ConversationOptions, 'sessionId' | 'tools' | 'messages' | 'onFinish'> &
+> = Omit<ConversationOptions, 'sessionId' | 'tools' | 'messages' | 'onData' | 'onFinish'> &
   ExecutorOption<'tools', Message<TOOLS>> & {
     /** The session to continue. Without one, a new session starts. */
     sessionId?: string | undefined;
     /** The messages of the session. Without them, they are loaded from the server. */
     messages?: Message<TOOLS, SCHEMAS, METADATA>[] | undefined;
+    /** Gets data that is in no message: that of the protocol, and what tools send as transient. */
+    onData?: ((data: TransientData | OwnTransientData<SCHEMAS>) => void) | undefined;
     onFinish?:
       | ((result: {
           message: Message<TOOLS, SCHEMAS, METADATA>;

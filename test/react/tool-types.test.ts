@@ -26,7 +26,8 @@ const tools = {
     needsApproval: ({ amount }) => amount > 10,
     onApproved: ({ amount }, { decidedBy }) => {
       expectTypeOf(amount).toEqualTypeOf<number>();
-      expectTypeOf(decidedBy.user).toEqualTypeOf<string>();
+      if ('user' in decidedBy) expectTypeOf(decidedBy.user).toEqualTypeOf<string>();
+      else expectTypeOf(decidedBy.person).toEqualTypeOf<string>();
     },
     execute: () => ({ paid: true }),
   }),
@@ -189,6 +190,9 @@ describe('the types of tools', () => {
     expectTypeOf<Weather['output']>().toEqualTypeOf<{ city: string; degrees: number }>();
     type Hook = typeof useDuologue<Tools, typeof data>;
     expectTypeOf<ReturnType<Hook>['messages']>().toEqualTypeOf<Message<Tools, typeof data>[]>();
+    type Sent = Parameters<NonNullable<Parameters<Hook>[0]['onData']>>[0];
+    expectTypeOf<Extract<Sent, { type: 'data-chart' }>['data']>().toEqualTypeOf<Chart['data']>();
+    expectTypeOf<Extract<Sent, { type: 'data-transcript' }>['data']['text']>().toEqualTypeOf<string>();
     new DuologueTransport<Message<Tools, typeof data>>({ url: '/', executors });
     const plot = defineTool({
       name: 'plot',

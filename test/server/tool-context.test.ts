@@ -265,7 +265,7 @@ describe('the request of a call', () => {
     expect(seen).toEqual([
       {
         user: 'ann',
-        decidedBy: { user: 'bea', application: 'desk' },
+        decidedBy: { person: 'bea', application: 'desk' },
         metadata: { page: 'cart' },
         request: null,
       },
@@ -285,7 +285,7 @@ describe('the request of a call', () => {
     await expect
       .poll(() => seen)
       .toEqual([
-        { user: 'ann', decidedBy: { user: 'bea', application: 'duologue' }, metadata: {}, request: null },
+        { user: 'ann', decidedBy: { person: 'bea', application: 'duologue' }, metadata: {}, request: null },
       ]);
   });
 

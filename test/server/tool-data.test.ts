@@ -1,7 +1,9 @@
 import { LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { type DataOptions, defineTool, type ToolContext } from '../../src/adk/index.ts';
+import { DuologueTransport } from '../../src/client/index.ts';
 import { type Chunk, Grammar, type GrammarMode, type Message } from '../../src/protocol/index.ts';
 import { createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
 import { buildWith } from '../protocol/support/sdk.ts';
@@ -221,6 +223,88 @@ describe('own data', () => {
     const built = await buildWith(sdk, { id, role: 'assistant', parts: [] }, chunks);
     expect(built).toEqual(stored);
     expect(built.parts.some(isOwn)).toBe(true);
+  });
+
+  it.each(sdks)(
+    '[T42] reaches a page with our transport over a socket and the AI SDK %s',
+    async (_version, sdk) => {
+      const tool = working((context) => {
+        context.data('chart', { title: 'Sales', values: [1] }, { id: 'sales' });
+        context.data('note', 'now', { transient: true });
+        return 'done';
+      });
+      const { url, get } = await live(SCRIPT, [tool], { data });
+      const transient: Chunk[] = [];
+      const transport = new DuologueTransport({
+        url: url.replace(/\/live$/, ''),
+        WebSocket: WebSocket as never,
+        onData: (chunk) => transient.push(chunk),
+      });
+      const stream = await transport.sendMessages({
+        chatId: 'chat-1',
+        messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'go' }] }],
+        trigger: 'submit-message',
+        messageId: undefined,
+        abortSignal: undefined,
+      });
+      let shown: Message | undefined;
+      for await (const message of sdk.readUIMessageStream<Message>({ stream: stream as never }))
+        shown = message;
+      transport.close();
+      const part = { type: 'data-chart', id: 'sales', data: { title: 'Sales', values: [1] } };
+      expect(shown?.parts.filter(isOwn)).toEqual([part]);
+      expect((await messages(get)).at(-1)?.parts.filter(isOwn)).toEqual([part]);
+      expect(transient.filter(isOwn)).toEqual([{ type: 'data-note', data: 'now', transient: true }]);
+    },
+  );
+
+  it('[T42] reaches a client of the own socket of the AI SDK', async () => {
+    const tool = working((context) => {
+      context.data('note', 'hello');
+      return 'done';
+    });
+    const { served } = await live(SCRIPT, [tool], { data });
+    const socket = new WebSocket(`${served.url.replace('http', 'ws')}/ws`);
+    const chunks: Chunk[] = [];
+    const ended = new Promise<void>((resolve) => {
+      socket.on('message', (json) => {
+        const frame = JSON.parse(String(json)) as { type: string; chunk?: Chunk };
+        if (frame.chunk) chunks.push(frame.chunk);
+        if (frame.type === 'end') resolve();
+      });
+    });
+    await new Promise((resolve) => socket.once('open', resolve));
+    socket.send(JSON.stringify({ type: 'send', requestId: 'q', ...say('go'), headers: {}, body: {} }));
+    await ended;
+    socket.close();
+    expect(own(chunks)).toEqual([{ type: 'data-note', data: 'hello' }]);
+  });
+
+  it('[T42c] stays in a message whose approval is answered after a restart, and the part can be replaced then', async () => {
+    const store = createMemoryStore();
+    const draw = (value: string) =>
+      working((context) => {
+        context.data('note', value, { id: 'n' });
+        return 'done';
+      });
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      needsApproval: true,
+      execute: (_args, context) => {
+        context.data('note', 'paid', { id: 'n' });
+        return 'paid';
+      },
+    });
+    const both: ScriptedTurn[] = [[call('work', {}, CALL)], [call('pay', {}, 'call-pay')]];
+    const asked = await harness(both, [draw('drawn'), pay], { data, store }).post(say('go'));
+    expect(own(asked.chunks)).toEqual([{ type: 'data-note', id: 'n', data: 'drawn' }]);
+    const next = harness([[text('Done.')]], [draw('drawn'), pay], { data, store });
+    expect((await messages(next.get)).at(-1)?.parts.filter(isOwn)).toEqual(own(asked.chunks));
+    await answers(next, asked, approve());
+    expect((await messages(next.get)).at(-1)?.parts.filter(isOwn)).toEqual([
+      { type: 'data-note', id: 'n', data: 'paid' },
+    ]);
   });
 
   it('[T42c] is in the log for a client that comes back, and in the messages of the next process', async () => {

@@ -108,7 +108,9 @@ describe('onApproved and onDenied', () => {
     const { chunks } = await post(say('go'));
     const request = chunks.find(({ type }) => type === 'tool-approval-request') as { approvalId: string };
     await duologue.decide({ approvalId: request.approvalId, approved: false, by: 'bea' });
-    await expect.poll(() => told).toEqual([heard('denied', null, { user: 'bea', application: 'duologue' })]);
+    await expect
+      .poll(() => told)
+      .toEqual([heard('denied', null, { person: 'bea', application: 'duologue' })]);
   });
 
   it('are called after a restart for a decision that comes then, and not again for one that came before', async () => {

@@ -115,8 +115,7 @@ export class Conversation implements Session {
         queued: session.queued,
         onDecided: (call, by) => {
           const findTool = (decided: CallRecord) => toolOf({ engine, history }, decided);
-          const decidedBy = by ? { user: by.person, application: by.application } : { user: key.user };
-          tellTool({ key, logger: engine.logger, findTool }, call, decidedBy);
+          tellTool({ key, logger: engine.logger, findTool }, call, by ?? { user: key.user });
         },
         logFields,
       });

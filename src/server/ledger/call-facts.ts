@@ -52,8 +52,7 @@ async function approverOf(call: CallRecord, store: Store, key: SessionKey): Prom
   for (;;) {
     const { lines, older } = await store.loadAuditPage(key, { ...PAGE, before });
     const line = lines.findLast(({ kind, toolCallId }) => kind === 'approved' && toolCallId === call.id);
-    if (line)
-      return line.by ? { user: line.by.person, application: line.by.application } : { user: key.user };
+    if (line) return line.by ?? { user: key.user };
     if (older === null) return null;
     before = older;
   }

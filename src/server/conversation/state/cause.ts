@@ -1,5 +1,6 @@
 import type { CallDecider, ToolRequest } from '../../../adk/for-server.ts';
 import type { PageMetadata } from '../../../protocol/index.ts';
+import type { Identity } from '../../access/sign-in.ts';
 import type { MessageRequest } from './inputs.ts';
 
 /** What an assistant message answers. */
@@ -27,4 +28,9 @@ export function causeOf(answered: MessageRequest | undefined): Cause {
   const { request, metadata, continues, isStored } = answered;
   const isElsewhere = continues !== undefined || isStored === true;
   return { metadata: metadata ?? (isElsewhere ? null : {}), request: request.forTools ?? null };
+}
+
+/** Who decided, as tools get it: without the token of the user. */
+export function deciderOf({ user, application }: Identity): CallDecider {
+  return application === undefined ? { user } : { application, person: user };
 }

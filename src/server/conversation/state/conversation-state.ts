@@ -4,7 +4,7 @@ import type { SessionOptions } from '../../engine.ts';
 import type { CallRecord } from '../../store/store.ts';
 import { AgentRun } from './agent-run.ts';
 import { Calls } from './calls/calls.ts';
-import type { Circumstances } from './cause.ts';
+import { type Circumstances, deciderOf } from './cause.ts';
 import { Context } from './context.ts';
 import { Driver } from './driver/driver.ts';
 import type { Effect, Purpose } from './effects.ts';
@@ -102,10 +102,8 @@ export class ConversationState {
     const draft = call ? messages.get(call.record.messageId) : messages.active;
     const { metadata = null, request = null } = draft?.cause ?? {};
     const by = call?.approvedBy;
-    const decidedBy = by
-      ? { user: by.user, ...(by.application === undefined ? {} : { application: by.application }) }
-      : null;
-    return { messageId: call?.record.messageId ?? draft?.id ?? null, decidedBy, metadata, request };
+    const messageId = call?.record.messageId ?? draft?.id ?? null;
+    return { messageId, decidedBy: by ? deciderOf(by) : null, metadata, request };
   }
 
   /** The calls that have no outcome. */
