@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import manifest from './package.json' with { type: 'json' };
 
 /** In the leg of the older AI SDK its names lead to the older packages. */
@@ -34,6 +35,22 @@ const wholeProcess = ['test/server/journeys.test.ts', 'test/live/leaks.test.ts']
 /** Tests that share nothing with others but the machine. */
 const elsewhere = ['test/{browser,react,repository}/**', 'test/**/*.test.tsx', ...wholeProcess];
 
+/** Small files that take long: they would start last, because vitest starts large files first, and the other workers would have nothing left to do. */
+const SLOW = [
+  ...['repository/packaging', 'browser/tutorial', 'browser/voice', 'browser/connection', 'browser/scenarios'],
+  ...['server/frameworks', 'transcripts/transcripts', 'contract/drops', 'conversation/conversation'],
+  ...['live/gemini-killed', 'server/kill'],
+].map((name) => `/test/${name}.test.ts`);
+
+/** Starts the slow files of each group of projects before the others. */
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project, moduleId }: TestSpecification) =>
+      2 * project.config.sequence.groupOrder + (SLOW.some((name) => moduleId.endsWith(name)) ? 0 : 1);
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other));
+  }
+}
+
 /** What all tests have in common. */
 export const common = {
   resolve: { alias: [...published, ...older] },
@@ -51,6 +68,7 @@ export default defineConfig({
   ...common,
   test: {
     ...common.test,
+    sequence: { sequencer: SlowFirst },
     projects: [
       project({
         name: 'library',
