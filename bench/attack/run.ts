@@ -159,7 +159,7 @@ async function measure(attack: (target: Target) => Promise<unknown>) {
   waits.sort((a, b) => a - b);
   const isAlive = child.exitCode === null && child.signalCode === null;
   if (isAlive) child.send('end');
-  const told = isAlive
+  const reported = isAlive
     ? await answer<{ p99: number; longest: number; rss: number; cores: number; cpuMs: number }>(child)
     : null;
   if (isAlive) {
@@ -170,13 +170,13 @@ async function measure(attack: (target: Target) => Promise<unknown>) {
   const round = (value: number) => Math.round(value * 10) / 10;
   return {
     lives: isAlive,
-    cores: told && round(told.cores),
+    cores: reported && round(reported.cores),
     answers: target.answers,
-    'CPU ms an answer': told && target.answers > 0 ? round(told.cpuMs / target.answers) : null,
+    'CPU ms an answer': reported && target.answers > 0 ? round(reported.cpuMs / target.answers) : null,
     'MB before': Math.round(begun / MB),
-    'MB at most': told && Math.round(told.rss / MB),
-    p99: told && round(told.p99),
-    longest: told && round(told.longest),
+    'MB at most': reported && Math.round(reported.rss / MB),
+    p99: reported && round(reported.p99),
+    longest: reported && round(reported.longest),
     'health p50': round(waits[Math.floor(waits.length / 2)] ?? 0),
     'health at most': round(waits.at(-1) ?? 0),
   };

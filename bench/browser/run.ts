@@ -72,7 +72,7 @@ async function measure(
   const messages = await within(
     60_000,
     variant,
-    page.evaluate((said) => (window.bench as Bench).say(said), asked),
+    page.evaluate((texts) => (window.bench as Bench).say(texts), asked),
   );
   const cpuMs = (await cpuOf(session)) - before;
   const renders = (await page.evaluate(() => window.bench?.renders ?? 0)) - rendersBefore;

@@ -92,17 +92,17 @@ function adkAlone(source: Source): Variant {
   const runner = new Runner({ appName: 'bench', agent: agentOn(source), sessionService });
   return async (n) => {
     await sessionService.createSession({ appName: 'bench', userId: USER, sessionId: `s${n}` });
-    const said: string[] = [];
+    const lines: string[] = [];
     for await (const event of runner.runAsync({
       userId: USER,
       sessionId: `s${n}`,
       newMessage: { role: 'user', parts: [{ text: 'go' }] },
       runConfig: { streamingMode: StreamingMode.SSE },
     })) {
-      if (event.partial) said.push(event.content?.parts?.[0]?.text ?? '');
+      if (event.partial) lines.push(event.content?.parts?.[0]?.text ?? '');
     }
     await sessionService.deleteSession({ appName: 'bench', userId: USER, sessionId: `s${n}` });
-    return { bytes: 0, text: () => said.join('') };
+    return { bytes: 0, text: () => lines.join('') };
   };
 }
 
@@ -112,7 +112,7 @@ function mapped(source: Source): Variant {
   const runner = new Runner({ appName: 'bench', agent: agentOn(source), sessionService });
   return async (n) => {
     await sessionService.createSession({ appName: 'bench', userId: USER, sessionId: `s${n}` });
-    const said: string[] = [];
+    const lines: string[] = [];
     const turn = new MessageChunks();
     let bytes = 0;
     let seq = 0;
@@ -125,7 +125,7 @@ function mapped(source: Source): Variant {
     })) {
       for (const out of turn.push(event)) {
         if (out.type === 'text-delta') {
-          said.push(out.delta);
+          lines.push(out.delta);
           text += encodeBlock(out, `epoch-${++seq}`);
         } else if (out.type === 'call') {
           const call = { toolCallId: out.id, toolName: out.name };
@@ -145,7 +145,7 @@ function mapped(source: Source): Variant {
     }
     bytes += Buffer.from(text).byteLength;
     await sessionService.deleteSession({ appName: 'bench', userId: USER, sessionId: `s${n}` });
-    return { bytes, text: () => said.join('') };
+    return { bytes, text: () => lines.join('') };
   };
 }
 

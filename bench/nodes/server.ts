@@ -37,12 +37,12 @@ class PacedModel extends BaseLlm {
     _stream?: boolean,
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
-    const said = request.contents.at(-1)?.parts?.at(-1);
-    if (said?.text === 'pay') {
+    const texts = request.contents.at(-1)?.parts?.at(-1);
+    if (texts?.text === 'pay') {
       yield { content: { role: 'model', parts: [{ functionCall: { name: 'pay', args: {} } }] } };
       return;
     }
-    const [, count = '1', ms = '0'] = /say (\d+) every (\d+)/.exec(said?.text ?? '') ?? [];
+    const [, count = '1', ms = '0'] = /say (\d+) every (\d+)/.exec(texts?.text ?? '') ?? [];
     let whole = '';
     const began = performance.now();
     for (let word = 1; word <= Number(count); word++) {

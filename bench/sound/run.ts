@@ -49,8 +49,8 @@ async function start(variant: Variant): Promise<Running> {
 
 async function ask(child: ChildProcess, word: 'begin' | 'end'): Promise<{ cpuUs: number; bytes: number }> {
   child.send(word);
-  const [told] = (await once(child, 'message')) as [{ cpuUs: number; bytes: number }];
-  return told;
+  const [reported] = (await once(child, 'message')) as [{ cpuUs: number; bytes: number }];
+  return reported;
 }
 
 async function stop({ child }: Running): Promise<void> {

@@ -221,8 +221,8 @@ function pick<T>(record: Record<string, T>, name: string): T {
 }
 
 function digest(events: Event[] | undefined): string {
-  const told = events?.map((event) => [event.id, event.author, event.content, event.timestamp]);
-  return createHash('sha256').update(JSON.stringify(told)).digest('hex');
+  const reported = events?.map((event) => [event.id, event.author, event.content, event.timestamp]);
+  return createHash('sha256').update(JSON.stringify(reported)).digest('hex');
 }
 
 function assertSame(digests: Map<string, string>): void {

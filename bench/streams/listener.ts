@@ -35,20 +35,20 @@ export class Listener {
     this.calls += calls;
     if (card) this.cards++;
     if (!text) return;
-    let said = this.rest + text;
+    let texts = this.rest + text;
     const time = now();
-    while (said !== '') {
+    while (texts !== '') {
       const delta = deltaAt(this.next);
-      if (!said.startsWith(delta)) {
-        if (delta.startsWith(said)) break;
+      if (!texts.startsWith(delta)) {
+        if (delta.startsWith(texts)) break;
         throw new Error(
-          `Delta ${this.next} should be ${JSON.stringify(delta)}, not ${JSON.stringify(said)}.`,
+          `Delta ${this.next} should be ${JSON.stringify(delta)}, not ${JSON.stringify(texts)}.`,
         );
       }
       this.received[this.next++] = time;
-      said = said.slice(delta.length);
+      texts = texts.slice(delta.length);
     }
-    this.rest = said;
+    this.rest = texts;
   }
 
   /** Checks that every delta and call arrived exactly once. */

@@ -15,10 +15,10 @@ const CLIPS = ['weather.wav', 'rain-seattle.wav', 'umbrella-dublin.wav'];
 
 /** Sends the audio of a sentence in real time and waits for the complete answer. */
 async function ask(url: string, session: string, clip: string): Promise<number> {
-  const someone = await new Speaker(url, session).opened();
-  await someone.say(clip, { inRealTime: true });
-  const heard = await someone.until((now) => ofType(now, 'finish').length > 0 && now.firstSoundMs !== null);
-  someone.close();
+  const approver = await new Speaker(url, session).opened();
+  await approver.say(clip, { inRealTime: true });
+  const heard = await approver.until((now) => ofType(now, 'finish').length > 0 && now.firstSoundMs !== null);
+  approver.close();
   return heard.firstSoundMs ?? Number.NaN;
 }
 

@@ -41,9 +41,9 @@ describe.each(['sse', 'bidi'] as const)('over %s', (over) => {
   test('the browser is asked for the place of the guest', async () => {
     const { duologue } = restaurant([{ call: 'find_place' }, 'Turn left at the bridge.']);
     const chat = testClient(duologue, { over, tools: { find_place: () => ({ street: 'Gion' }) } });
-    const told = await chat.say('How do I find you?');
-    expect(told.toolCalls).toMatchObject([{ toolName: 'find_place', output: { street: 'Gion' } }]);
-    expect(told.text).toBe('Turn left at the bridge.');
+    const reported = await chat.say('How do I find you?');
+    expect(reported.toolCalls).toMatchObject([{ toolName: 'find_place', output: { street: 'Gion' } }]);
+    expect(reported.text).toBe('Turn left at the bridge.');
   });
 });
 

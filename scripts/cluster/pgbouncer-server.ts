@@ -40,14 +40,14 @@ export async function startPgBouncer(
   const isRoot = process.getuid?.() === 0;
   const args = isRoot ? ['-u', 'postgres', file] : [file];
   const child = spawn(findPgBouncer(), args, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
+  let texts = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-4000);
+      texts = (texts + text).slice(-4000);
     });
   }
-  while (!/process up/.test(said)) {
-    if (child.exitCode !== null) throw new Error(`PgBouncer did not start:\n${said}`);
+  while (!/process up/.test(texts)) {
+    if (child.exitCode !== null) throw new Error(`PgBouncer did not start:\n${texts}`);
     await sleep(20);
   }
   return {
@@ -63,8 +63,8 @@ export async function startPgBouncer(
 
 /** The version of the PgBouncer that is installed, as `[1, 24]`. */
 export function pgBouncerVersion(): [number, number] {
-  const said = execFileSync(findPgBouncer(), ['--version'], { encoding: 'utf8' });
-  const [, major, minor] = /(\d+)\.(\d+)/.exec(said) ?? [];
+  const texts = execFileSync(findPgBouncer(), ['--version'], { encoding: 'utf8' });
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(texts) ?? [];
   return [Number(major), Number(minor)];
 }
 

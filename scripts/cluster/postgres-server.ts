@@ -64,17 +64,17 @@ export async function startPostgres({ password, fileLimit }: PostgresSettings = 
     ];
     const served = as('postgres', ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]);
     const [command, rest] = fileLimit === undefined ? served : limited(served, fileLimit);
-    let said = '';
+    let texts = '';
     const child = spawn(command, rest, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
-        said = (said + text).slice(-4000);
+        texts = (texts + text).slice(-4000);
       });
     }
     server = child;
     // Checks the folder, because another server may have taken the port in the meantime.
     while ((await folderServed(url)) !== data) {
-      if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${said}`);
+      if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${texts}`);
       await sleep(20);
     }
   }

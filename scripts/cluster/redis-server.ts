@@ -38,17 +38,17 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   let server: ChildProcess | null = null;
 
   async function start(): Promise<void> {
-    let said = '';
+    let texts = '';
     const child = spawn(command ?? '', args, { stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
-        said = (said + text).slice(-4000);
+        texts = (texts + text).slice(-4000);
       });
     }
     server = child;
     // Another server may have taken the port in the meantime: its answer does not count.
-    while (!/Ready to accept connections/.test(said) || !(await answers(port))) {
-      if (child.exitCode !== null) throw new Error(`Redis did not start:\n${said}`);
+    while (!/Ready to accept connections/.test(texts) || !(await answers(port))) {
+      if (child.exitCode !== null) throw new Error(`Redis did not start:\n${texts}`);
       await sleep(20);
     }
   }

@@ -19,12 +19,12 @@ function isStale(file) {
 
 /** Removes the lock of a process that has ended. */
 function clear(file) {
-  const aside = `${file}.${process.pid}`;
+  const asideMessage = `${file}.${process.pid}`;
   try {
-    renameSync(file, aside);
+    renameSync(file, asideMessage);
     // Another waiting process may have replaced the stale lock, and then the renamed file is its lock.
-    if (isStale(aside)) rmSync(aside);
-    else renameSync(aside, file);
+    if (isStale(asideMessage)) rmSync(asideMessage);
+    else renameSync(asideMessage, file);
   } catch (error) {
     if (error.code !== 'ENOENT') throw error;
   }

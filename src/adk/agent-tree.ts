@@ -200,7 +200,7 @@ export function chooseDriver(
     const warning = `Over a WebSocket the agent "${root.name}" is run live, since ${why}. ADK ignores in live runs: ${list}.`;
     return { driver, warning };
   }
-  const warning = `Over a WebSocket the agent "${root.name}" is driven turn by turn and hears no sound, since ADK ignores in live runs: ${list}. The option driver: "live" runs it live without them.`;
+  const warning = `Over a WebSocket the agent "${root.name}" is driven turn by turn and gets no sound, because ADK ignores this in live runs: ${list}. Set the option driver: "live" to run it live without them.`;
   return { driver: 'turn', warning: hears ? warning : null };
 }
 
@@ -295,7 +295,7 @@ export function waitsInWorkflows(root: AgentRoot, override: ApprovalOverride): s
       .filter((tool) => mayWaitHere(tool, override))
       .map(
         ({ name }) =>
-          `Calls of ${name} by the agent "${agent.name}" are refused where they would wait: nothing can inside the workflow "${workflow?.name}".`,
+          `Calls of ${name} by the agent "${agent.name}" are refused where they would wait: no call can wait inside the workflow "${workflow?.name}".`,
       );
   });
 }

@@ -93,7 +93,7 @@ class Gate extends BaseTool {
   }
 
   override runAsync(): Promise<unknown> {
-    throw new Error('The gate is not a tool to call.');
+    throw new Error('The tool duologue_gate cannot be called.');
   }
 
   override async processLlmRequest(request: { toolContext: Context; llmRequest: LlmRequest }): Promise<void> {
@@ -299,7 +299,7 @@ function checkMayWait(tool: string, { asks }: ToolFacts, { invocationContext }: 
     );
   if (agent && pluginIn(invocationContext)?.agents.has(agent.name) === false)
     throw new Error(
-      `${tool} waits for ${whom}, which the agent "${agent.name}" cannot: the workflow made it while it ran, so no later process would find it.`,
+      `${tool} waits for ${whom}, which the agent "${agent.name}" cannot get: the workflow created the agent while it ran, so no later process could find it.`,
     );
 }
 

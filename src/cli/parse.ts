@@ -12,7 +12,7 @@ export interface Io {
   stdin: AsyncIterable<unknown>;
   /** Whether a user watches the output, so that progress is shown. */
   isTerminal: boolean;
-  /** Milliseconds, from any start. */
+  /** Milliseconds since an arbitrary moment. */
   now(): number;
 }
 

@@ -30,7 +30,7 @@ export interface FromAiSdkOptions {
 export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): BaseLlm {
   if (model.specificationVersion !== 'v3' && model.specificationVersion !== 'v4') {
     throw new Error(
-      `The model ${model.provider}/${model.modelId} speaks version ${model.specificationVersion} of the AI SDK's contract; v3 (ai 6) and v4 (ai 7) are supported.`,
+      `The model ${model.provider}/${model.modelId} implements version ${model.specificationVersion} of the AI SDK's contract; v3 (ai 6) and v4 (ai 7) are supported.`,
     );
   }
   return new AiSdkLlm(model, options);
@@ -155,7 +155,8 @@ class Answer {
   }
 
   end(): LlmResponse {
-    if (!this.isWhole) throw new ModelFailure('INCOMPLETE', 'The answer ended before its end.');
+    if (!this.isWhole)
+      throw new ModelFailure('INCOMPLETE', 'The stream of the model ended before the answer was complete.');
     const parts = this.parts.filter((part) => part.text !== '' || part.partMetadata);
     const { finishReason, usage, modelVersion } = this;
     const common: LlmResponse = {

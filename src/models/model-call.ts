@@ -203,7 +203,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     const silence = this.silentSince === null ? 0 : elapsed(timer) - this.silentSince;
     if (silence >= limit) {
       this.leave();
-      this.fail(new ModelFailure('SILENT', `The model said nothing for ${limit} ms.`));
+      this.fail(new ModelFailure('SILENT', `The model sent nothing for ${limit} ms.`));
       return;
     }
     const ring = Math.min(limit - silence, nextTokenMs ?? Number.POSITIVE_INFINITY);

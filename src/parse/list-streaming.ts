@@ -2,7 +2,7 @@ import { itemAt, restate, type Streaming } from './fold.ts';
 import { type Draft, type Obj, objects } from './json.ts';
 import { merge } from './merge.ts';
 
-/** What differs between the APIs that stream chunks, each of which has the shape of a whole response with a list of choices. */
+/** The differences between the APIs whose chunks have the shape of a whole response with a list of choices. */
 interface ChoiceList {
   /** The name of the list in the body. */
   readonly name: 'choices' | 'candidates';

@@ -13,7 +13,7 @@ import { failureRecord, type ParseOptions, settle } from './settle.ts';
  *
  * @param raw A decoded body, a list of decoded stream events, JSON text, the text of server-sent events or of JSON lines, or
  * bytes of any of these, the AWS binary event stream included. The parser does not change it.
- * @param options What the caller knows beside the body: the provider's name, HTTP headers and HTTP status.
+ * @param options Facts that are not in the body: the provider's name, HTTP headers and HTTP status.
  * @returns The record. Parts of it refer to objects of `raw`; they are not copied.
  *
  * It never throws. Input that is no provider's response gives a record with an `error` of type `unrecognized_response`.

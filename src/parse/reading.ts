@@ -159,7 +159,7 @@ export interface ParsedChoice extends Output {
   index: number;
 }
 
-/** The facts of a Gemini Live session beside the parts of the model. */
+/** The facts of a Gemini Live session besides the parts of the model. */
 export interface LiveFacts {
   /** The words of the user, as Gemini transcribed them. */
   inputTranscription: string;

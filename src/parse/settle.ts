@@ -8,7 +8,7 @@ import { readMetrics } from './usage.ts';
 /** HTTP headers: a `Headers` object, a list of pairs, or an object. Names may be in any case. */
 export type HeaderSource = Iterable<readonly [string, string]> | Readonly<Record<string, unknown>>;
 
-/** What the caller knows about a response beside its body. All fields are optional. */
+/** Facts about a response that are not in its body. All fields are optional. */
 export interface ParseOptions {
   /**
    * The provider's name, any text. It becomes `record.provider`; it does not change how the response is read. A name that

@@ -21,7 +21,7 @@ export const ERRORS = {
   invalid_frame: { status: 400, close: 1002, retryable: false },
   /** No key, a wrong key, or the user is not signed in. */
   unauthorized: { status: 401, close: 4401, retryable: false },
-  /** The `Origin` or `Host` is foreign. */
+  /** The `Origin` or `Host` is not allowed. */
   forbidden: { status: 403, close: 4403, retryable: false },
   /** There is no such session or file, or it belongs to another user. */
   not_found: { status: 404, close: 4404, retryable: false },
@@ -35,11 +35,11 @@ export const ERRORS = {
   nothing_to_continue: { status: 409, retryable: false },
   /** The answer does not count (T11). */
   answer_refused: { status: 409, retryable: false },
-  /** Another connection has the session. */
+  /** Another connection took the session over. */
   taken_over: { status: 409, close: 4001, retryable: false },
   /** The session has reached its size limit (S26); start another one. */
   session_full: { status: 413, retryable: false },
-  /** More than A1 allows. */
+  /** Something is larger than A1 allows. */
   too_large: { status: 413, close: 1009, retryable: false },
   /** The body is not JSON, or a file has a type that the server does not accept. */
   unsupported_media: { status: 415, retryable: false },
@@ -61,11 +61,11 @@ export const ERRORS = {
   flooded: { status: 429, close: 1008, retryable: true },
   /** A fault of the server. */
   internal: { status: 500, close: 1011, retryable: true },
-  /** The model cannot be reached. */
+  /** The model failed, or cannot be reached. */
   model_error: { status: 502, retryable: true },
   /** The provider's key, model or settings are missing or wrong on this server. */
   model_not_configured: { status: 502, retryable: false },
-  /** The server has too many bytes to take in (A11). */
+  /** The server is receiving too many bytes (A11). */
   overloaded: { status: 503, close: 1013, retryable: true },
   /** Another server owns the session now (E6). */
   moved: { status: 503, close: 4004, retryable: true },

@@ -162,13 +162,13 @@ const AUDIO = 'Audio must be 16 kHz, mono, 16-bit PCM.';
 function checkAudio(sampleRate: number, bytes: number, limits: Limits): void {
   if (sampleRate !== 16_000 || bytes % 2 !== 0) throw new ProtocolError('bad_audio', AUDIO);
   if (bytes > limits.audioBytes)
-    throw new ProtocolError('too_large', `A piece of audio has at most ${limits.audioBytes} bytes.`);
+    throw new ProtocolError('too_large', `A piece of audio may have at most ${limits.audioBytes} bytes.`);
 }
 
 function checkJpeg(isJpeg: boolean, bytes: number, limits: Limits): void {
   if (!isJpeg) throw new ProtocolError('bad_image', 'A video frame must be a JPEG picture.');
   if (bytes > limits.imageBytes)
-    throw new ProtocolError('too_large', `A video frame has at most ${limits.imageBytes} bytes.`);
+    throw new ProtocolError('too_large', `A video frame may have at most ${limits.imageBytes} bytes.`);
 }
 
 /**

@@ -85,7 +85,7 @@ function readMetadata(value: unknown, limits: Limits): PageMetadata | null {
   if (new TextEncoder().encode(JSON.stringify(value)).length > limits.metadataBytes)
     throw new ProtocolError(
       'too_large',
-      `The "metadata" of a message has at most ${limits.metadataBytes} bytes.`,
+      `The "metadata" of a message may have at most ${limits.metadataBytes} bytes.`,
     );
   const own = Object.entries(value).filter(([key]) => !SERVER_METADATA.has(key));
   return own.length === 0 ? null : Object.fromEntries(own);
@@ -117,7 +117,7 @@ function partsOf(message: Fields): Fields[] {
 
 function list(value: unknown, name: string): unknown[] {
   if (value == null) return [];
-  if (!Array.isArray(value)) throw refusal(`Of the last message, ${name} must be an array.`);
+  if (!Array.isArray(value)) throw refusal(`In the last message, ${name} must be an array.`);
   return value;
 }
 
@@ -141,7 +141,7 @@ function readFile(part: Fields): InputPart {
   const named = typeof part.mediaType === 'string' ? cut(part.mediaType, NAME_LENGTH) : undefined;
   if (!/^data:/i.test(part.url)) {
     if (part.url.length > URL_LENGTH)
-      throw refusal(`The "url" of a file has at most ${URL_LENGTH} characters.`);
+      throw refusal(`The "url" of a file may have at most ${URL_LENGTH} characters.`);
     return {
       type: 'stored-file',
       url: part.url,
@@ -175,7 +175,10 @@ function measure(parts: InputPart[], limits: Limits): void {
   const files = parts.filter((part) => part.type !== 'text');
   const textLength = parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
   if (textLength > limits.textLength)
-    throw new ProtocolError('too_large', `A message has at most ${limits.textLength} characters of text.`);
+    throw new ProtocolError(
+      'too_large',
+      `A message may have at most ${limits.textLength} characters of text.`,
+    );
   if (files.length > limits.files)
     throw new ProtocolError('too_large', `A message has at most ${limits.files} files.`);
   for (const file of files) {

@@ -397,7 +397,7 @@ function latestTools(first: Executors, latest: () => Executors | undefined): Exe
       name,
       (input: never, context) => {
         const tool = latest()?.[name];
-        if (!tool) throw new Error(`This page has no tool ${name} any more.`);
+        if (!tool) throw new Error(`This page no longer has the tool ${name}.`);
         return tool(input, context);
       },
     ]),

@@ -50,7 +50,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   const plugins = [...(app?.plugins ?? []), ...(options.plugins ?? [])];
   if (app?.resumabilityConfig?.isResumable === false)
     throw new Error(
-      `The App "${app.name}" has isResumable: false, but calls wait for users here and are resumed.`,
+      `The App "${app.name}" has isResumable: false. Leave it out: calls wait for users, and are resumed.`,
     );
   checkCopy(agent);
   checkTools(options, logger);

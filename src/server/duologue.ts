@@ -138,7 +138,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   });
   const { signIn } = engine;
   if (options.authenticate && !signIn.isAsked) {
-    logger.warn('open connections are not asked again who is signed in: give `stillSignedIn` for that');
+    logger.warn('the sign-in of open connections is not checked again: set the option `stillSignedIn`');
   }
   // The server does not slow down a client that guesses keys, because a right key is always accepted. Only the length of the key makes guessing
   // hopeless.

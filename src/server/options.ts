@@ -350,7 +350,7 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
 /** Throws an error that names the option when an option is unknown or has an invalid value. */
 export function checkOptions(options: DuologueOptions): void {
   if (!isObject(options))
-    throw new TypeError('createDuologue wants an object of options, such as { agent }.');
+    throw new TypeError('createDuologue needs an object of options, such as { agent }.');
   check('createDuologue', OPTION_CHECKS, options);
 }
 

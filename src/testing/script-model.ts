@@ -6,9 +6,7 @@ type Config = NonNullable<LlmRequest['config']>;
 type LiveConfig = LlmRequest['liveConnectConfig'];
 type Part = NonNullable<NonNullable<LlmResponse['content']>['parts']>[number];
 
-/**
- * What a model does in one step: it writes a text, thinks, calls a tool, fails with an error, or returns the given `LlmResponse` unchanged.
- */
+/** One step of the model: it writes a text, thinks, calls a tool, fails with an error, or returns the given `LlmResponse` unchanged. */
 export type ScriptStep =
   | string
   | { thinks: string }
@@ -34,7 +32,7 @@ export interface SeenRequest {
   stream: boolean;
 }
 
-/** What the model got when a live connection was opened. */
+/** The request with which a live connection was opened. */
 export interface SeenConnect {
   model: string | undefined;
   contents: Contents;
@@ -84,7 +82,7 @@ export class ScriptedModel extends BaseLlm {
     return this;
   }
 
-  /** How many turns are still to be played. A test that ends with 0 has played its whole script. */
+  /** How many turns are left. A test that ends with 0 has played its whole script. */
   get left(): number {
     return this.#turns.length;
   }

@@ -14,7 +14,7 @@ import {
   turnOf,
 } from './test-turn.ts';
 
-/** How a test client connects. */
+/** Options of a test client. */
 export interface TestClientOptions {
   /** The transport: SSE unless given. */
   over?: 'sse' | 'bidi';
@@ -28,7 +28,7 @@ export interface TestClientOptions {
   tools?: Record<string, (input: unknown) => unknown>;
 }
 
-/** The request that a turn answers. */
+/** A request that was sent, and the message that answers it. */
 interface Sent {
   requestId: string;
   /** The message that the turn writes to, once it is known. */
@@ -86,7 +86,7 @@ export class TestClient {
     return this.#calls.flatMap(({ part }) => approvalOf(part) ?? []);
   }
 
-  /** Connects, so that this page also receives what other pages do in the session. The methods that send or read call it themselves. */
+  /** Connects, so that this page also receives changes that other pages make in the session. The methods that send or read call it themselves. */
   open(): Promise<void> {
     this.#opening ??= this.#link.open({
       received: (chunks) => {
@@ -117,7 +117,7 @@ export class TestClient {
     return this.#decide(false, toolName, reason);
   }
 
-  /** Answers a call that runs in the browser, or a long-running one, and reads on. */
+  /** Answers a call that runs in the browser, or a long-running one. Reads until the turn ends or waits again. */
   async answer(toolCallId: string, output: unknown): Promise<TestTurn> {
     const call = this.#calls.find(({ part }) => part.toolCallId === toolCallId);
     if (!call) throw new Error(`This page shows no call ${toolCallId}.`);
@@ -132,8 +132,8 @@ export class TestClient {
   }
 
   /**
-   * Reads the next turn that this page did not ask for: another page or the application started it, or a timer continued it. Resolves
-   * when the turn ends or waits for the user.
+   * Reads the next turn that this page did not request: another page or the application started it, or a timer continued it. Resolves when the turn ends or
+   * waits for the user.
    */
   async next(): Promise<TestTurn> {
     await this.open();

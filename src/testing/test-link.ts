@@ -8,7 +8,7 @@ import {
 } from '../protocol/index.ts';
 import type { AcceptedSocket, Duologue } from '../server/index.ts';
 
-/** Where a test client connects, and what it sends with every request. */
+/** The server and session that a test client connects to, and the headers of its requests. */
 export interface LinkOptions {
   duologue: Duologue;
   session: string;
@@ -17,11 +17,11 @@ export interface LinkOptions {
   headers: Record<string, string>;
 }
 
-/** What a link reports. */
+/** The callbacks of a link. */
 export interface LinkEvents {
-  /** Chunks that came together; `null` is the end of a response or a turn. */
+  /** Called with chunks that arrived together; `null` is the end of a response or a turn. */
   received(chunks: readonly (Chunk | null)[]): void;
-  /** The server ended the connection. */
+  /** Called when the server ended the connection. */
   closed(why: Error): void;
 }
 
@@ -36,7 +36,7 @@ export interface TestLink {
   close(): void;
 }
 
-/** The blocks of a text as chunks. */
+/** Decodes the blocks of a text to chunks. */
 function chunksIn(decoder: BlockDecoder, text: string): (Chunk | null)[] {
   return decoder.push(text).map(({ data }) => (data === '[DONE]' ? null : (JSON.parse(data) as Chunk)));
 }

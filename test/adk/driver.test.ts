@@ -74,7 +74,7 @@ describe('what drives an agent behind a socket', () => {
     it('is one run for each answer, with a warning that a model which could hear sound gets none', () => {
       expect(chooseDriver(agent, { ...FACTS, plugins, hears: true })).toEqual({
         driver: 'turn',
-        warning: `Over a WebSocket the agent "parent" is driven turn by turn and hears no sound, since ADK ignores in live runs: ${gap} The option driver: "live" runs it live without them.`,
+        warning: `Over a WebSocket the agent "parent" is driven turn by turn and gets no sound, because ADK ignores this in live runs: ${gap} Set the option driver: "live" to run it live without them.`,
       });
     });
 

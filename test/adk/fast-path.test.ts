@@ -49,7 +49,7 @@ const WAYS = {
   },
 };
 
-async function told(over: keyof typeof WAYS, options: Options = {}): Promise<string[]> {
+async function reported(over: keyof typeof WAYS, options: Options = {}): Promise<string[]> {
   return (await WAYS[over](options)).map((chunk) =>
     chunk.type === 'text-delta' ? `${chunk.type} ${chunk.delta}` : chunk.type,
   );
@@ -111,7 +111,7 @@ afterEach(() => vi.restoreAllMocks());
 
 describe.each(['SSE', 'BIDI'] as const)('partial texts over %s', (over) => {
   it('[S3] reach the person as they come, and once', async () => {
-    expect(await told(over)).toEqual(chunks);
+    expect(await reported(over)).toEqual(chunks);
   });
 
   it('go past ADK, which gets the whole', async () => {
@@ -122,19 +122,19 @@ describe.each(['SSE', 'BIDI'] as const)('partial texts over %s', (over) => {
         return noted(original.call(this, context), seen);
       });
     }
-    expect(await told(over)).toEqual(chunks);
+    expect(await reported(over)).toEqual(chunks);
     expect(seen).toEqual([WHOLE]);
   });
 
   it('pass through ADK when the agent is of a kind of its own', async () => {
     const agent = new Noting({ name: 'assistant', model: new ScriptedModel([story]) });
-    expect(await told(over, { agent })).toEqual(chunks);
+    expect(await reported(over, { agent })).toEqual(chunks);
     expect(agent.seen).toEqual([...PIECES, WHOLE]);
   });
 
   it('pass through ADK when a plugin of the application looks at events', async () => {
     const watcher = new Watcher();
-    expect(await told(over, { plugins: [watcher] })).toEqual(chunks);
+    expect(await reported(over, { plugins: [watcher] })).toEqual(chunks);
     expect(watcher.seen).toEqual([...PIECES, WHOLE]);
   });
 
@@ -142,7 +142,7 @@ describe.each(['SSE', 'BIDI'] as const)('partial texts over %s', (over) => {
     const processor = new Processor();
     const model = new ScriptedModel([story]);
     const agent = new LlmAgent({ name: 'assistant', model, responseProcessors: [processor] });
-    expect(await told(over, { agent })).toEqual(chunks);
+    expect(await reported(over, { agent })).toEqual(chunks);
     expect(processor.seen).toEqual([...PIECES, WHOLE]);
   });
 });
@@ -185,7 +185,7 @@ async function* loud(responses: AsyncGenerator<LlmResponse, void>): AsyncGenerat
 describe('partial texts', () => {
   it.each(['SSE', 'BIDI'] as const)('over %s do not go past a model of the application', async (over) => {
     const agent = new LlmAgent({ name: 'assistant', model: new Loud(adkSafe(new ScriptedModel([story]))) });
-    expect(await told(over, { agent })).toEqual(
+    expect(await reported(over, { agent })).toEqual(
       chunks.map((chunk) => chunk.replace(/(?<=text-delta ).*/, (delta) => delta.toUpperCase())),
     );
   });
@@ -200,7 +200,7 @@ describe('partial texts', () => {
         return undefined;
       },
     });
-    expect(await told('SSE', { agent })).toEqual(chunks);
+    expect(await reported('SSE', { agent })).toEqual(chunks);
     expect(seen).toEqual(['Once ', 'upon ', 'a time.', 'Once upon a time.']);
   });
 

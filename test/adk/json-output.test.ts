@@ -27,13 +27,13 @@ async function ended(way: 'SSE' | 'live' | 'turn', execute: () => unknown, callb
   const response = model.lastContents.flatMap(({ parts = [] }) =>
     parts.flatMap(({ functionResponse }) => functionResponse?.response ?? []),
   );
-  return { end, response: response[0], said: chunks.some(({ type }) => type === 'text-start') };
+  return { end, response: response[0], texts: chunks.some(({ type }) => type === 'text-start') };
 }
 
 const failed = (error: string) => ({
   end: { type: 'tool-output-error', toolCallId: 'call-1', errorText: error },
   response: { error },
-  said: true,
+  texts: true,
 });
 
 describe.each(['SSE', 'live', 'turn'] as const)('an output that JSON has no form for: %s', (way) => {
@@ -42,7 +42,7 @@ describe.each(['SSE', 'live', 'turn'] as const)('an output that JSON has no form
     expect(await ended(way, () => ({ total: 9007199254740993n, list: [1n] }))).toEqual({
       end: { type: 'tool-output-available', toolCallId: 'call-1', output },
       response: output,
-      said: true,
+      texts: true,
     });
     expect(await ended(way, () => 5n)).toMatchObject({ end: { output: '5' }, response: { result: '5' } });
   });

@@ -4,20 +4,20 @@ import { describe, expect, it } from 'vitest';
 import { MessageChunks, type MessageOutput } from '../../src/adk/index.ts';
 import { Grammar } from '../../src/protocol/index.ts';
 
-type Said = Partial<Event>;
+type TextLog = Partial<Event>;
 
-const model = (parts: NonNullable<NonNullable<Event['content']>['parts']>, more: Said = {}): Said => ({
+const model = (parts: NonNullable<NonNullable<Event['content']>['parts']>, more: TextLog = {}): TextLog => ({
   author: 'assistant',
   content: { role: 'model', parts },
   ...more,
 });
-const piece = (text: string, thought = false): Said =>
+const piece = (text: string, thought = false): TextLog =>
   model([{ text, ...(thought ? { thought } : {}) }], { partial: true });
 
 /** Folds events into what comes out of a turn, its end included. */
 type Options = ConstructorParameters<typeof MessageChunks>[0];
 
-function fold(events: Said[], options: Options = {}, areWordsAlone = false): MessageOutput[] {
+function fold(events: TextLog[], options: Options = {}, areWordsAlone = false): MessageOutput[] {
   const turn = new MessageChunks(options);
   const take = (event: Event): MessageOutput[] => (areWordsAlone && turn.words(event)) || turn.push(event);
   return [...events.flatMap((event) => take(createEvent(event))), ...turn.end()];
@@ -31,7 +31,7 @@ const end = (finishReason: string, more: object = {}) => ({
 
 const cases: {
   name: string;
-  events: Said[];
+  events: TextLog[];
   out: unknown[];
   options?: ConstructorParameters<typeof MessageChunks>[0];
 }[] = [

@@ -3,6 +3,7 @@ import { MockLanguageModelV3, simulateReadableStream } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { fromAiSdk } from '../../src/models/index.ts';
+import { modelErrorText } from '../../src/server/conversation/state/errors.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, say } from '../support/harness.ts';
 import { live } from '../support/live.ts';
@@ -66,7 +67,7 @@ describe('an agent that must answer in a structure', () => {
     const { chunks } = await harness([], [], { agent }).post(say('where?'));
     expect(chunks).toContainEqual({
       type: 'error',
-      errorText: 'The model stopped: malformed function call.',
+      errorText: modelErrorText('MALFORMED_FUNCTION_CALL', ''),
     });
     expect(chunks.some(({ type }) => type === 'text-delta')).toBe(false);
   });

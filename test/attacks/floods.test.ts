@@ -127,13 +127,13 @@ describe('a client that floods and never reads', () => {
     socket.send('ping');
     const owes = () => stream?.writableLength ?? 0;
     await turns(() => owes() > 0);
-    const owed = owes();
+    const due = owes();
     socket.socket.ping('x');
     socket.send('ping');
     socket.socket.send('{"type":"dance"}');
     socket.send('audio_control', { action: 'stop' });
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-    expect(owes()).toBe(owed);
+    expect(owes()).toBe(due);
     stream?.uncork();
     await socket.until((all) => all.some(({ kind }) => kind === 'raw'));
     const pong = new Promise((resolve) => socket.socket.once('pong', resolve));

@@ -77,8 +77,8 @@ async function walk(server: SmallServer, id: string): Promise<Cost[]> {
   const costs: Cost[] = [];
   const cost = async (step: string, work: () => Promise<{ status: number | null; bytes: number }>) => {
     await server.measure();
-    const told = await work();
-    costs.push({ step, ...told, ...(await server.measure()) });
+    const reported = await work();
+    costs.push({ step, ...reported, ...(await server.measure()) });
   };
   for (const [step, method, path, body] of requests(id)) {
     await cost(step, async () => {

@@ -63,11 +63,11 @@ function beginPost(server: LiveHarness, user: string, bytes: number) {
   return { answered, post };
 }
 
-const say = (server: LiveHarness, user: string, said: string) =>
+const say = (server: LiveHarness, user: string, texts: string) =>
   fetch(`${server.served.url}/stream`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-user': user },
-    body: JSON.stringify({ messages: [{ role: 'user', parts: [{ type: 'text', text: said }] }] }),
+    body: JSON.stringify({ messages: [{ role: 'user', parts: [{ type: 'text', text: texts }] }] }),
   });
 
 describe('the budget', () => {
@@ -119,8 +119,8 @@ describe('frames and bodies that are never finished', () => {
       if (n < 2) await arrived(streams, n, 400 * KB);
     }
     expect(await sockets[2]?.closed()).toBe(1013);
-    const told = await sockets[2]?.chunk('data-error');
-    expect(told?.data).toMatchObject({ code: 'overloaded', retryable: true });
+    const reported = await sockets[2]?.chunk('data-error');
+    expect(reported?.data).toMatchObject({ code: 'overloaded', retryable: true });
     expect(server.duologue.sockets.size).toBe(2);
     const { answered } = beginPost(server, 'ann', 400 * KB);
     expect(await answered).toMatchObject({
@@ -156,7 +156,7 @@ describe('frames and bodies that are never finished', () => {
     await arrived(streams, 1, 100 * KB);
     await new Promise((resolve) => setImmediate(resolve));
     clock.advance(5000);
-    expect(await answered).toMatchObject({ status: 408, body: expect.stringContaining('took too long') });
+    expect(await answered).toMatchObject({ status: 408, body: expect.stringContaining('"code":"idle"') });
     expect(await socket.closed()).toBe(4002);
   });
 

@@ -6,7 +6,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { root } from './support/built.ts';
-import { PATIENCE_MS } from './support/launch.ts';
+import { TIMEOUT_MS } from './support/launch.ts';
 
 /** What a strict page allows: its own files, and nothing inline. */
 const POLICY = "default-src 'self'; script-src 'self'";
@@ -53,7 +53,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   page = await browser.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(TIMEOUT_MS);
   await page.goto(url);
   await page.waitForFunction(() => 'audio' in window);
 });
@@ -107,9 +107,9 @@ describe('sound in a real browser, under a strict policy', () => {
         return pieces > 10 && Math.abs(pitch() - 1000) < 15;
       });
       player.end(2);
-      const said = pieces * 100;
-      await until(() => !player.isPlaying && (player.heard?.ms ?? 0) >= said);
-      const whole = { heard: player.heard, said };
+      const texts = pieces * 100;
+      await until(() => !player.isPlaying && (player.heard?.ms ?? 0) >= texts);
+      const whole = { heard: player.heard, texts };
 
       player.muted = true;
       say(3, 440, 24_000, 10);
@@ -123,7 +123,7 @@ describe('sound in a real browser, under a strict policy', () => {
     expect(Math.abs(found.first.pitch - 440)).toBeLessThan(15);
     expect(found.cut).toEqual({ n: 1, ms: expect.toSatisfy((ms: number) => ms > 300 && ms < 20_000) });
     expect(found.bytes).toBe(44 + 2 * 20 * 24_000);
-    expect(found.whole.heard).toEqual({ n: 2, ms: found.whole.said });
+    expect(found.whole.heard).toEqual({ n: 2, ms: found.whole.texts });
     expect(found.muted).toBeLessThan(0.01);
   });
 

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vites
 import { webApp } from '../../demo/server/web.ts';
 import type * as audio from '../../src/client/audio/index.ts';
 import { root } from './support/built.ts';
-import { PATIENCE_MS } from './support/launch.ts';
+import { TIMEOUT_MS } from './support/launch.ts';
 
 declare global {
   interface Window {
@@ -126,7 +126,7 @@ async function soundOn(files: string): Promise<{ recorder: string; player: strin
     server.close();
   });
   const page = await browser.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(TIMEOUT_MS);
   onTestFinished(() => page.close());
   const refused: string[] = [];
   page.on('console', (message) => {

@@ -154,8 +154,8 @@ describe('a conversation', () => {
     await person.page.reload();
     await person.page.locator('[data-track="2"]').waitFor();
     await expect.poll(() => person.isBusy()).toBe(false);
-    const said = (await person.answers.first().innerText()).match(/\b\d+\b/g)?.map(Number) ?? [];
-    expect(said.slice(0, 60)).toEqual(counted);
+    const texts = (await person.answers.first().innerText()).match(/\b\d+\b/g)?.map(Number) ?? [];
+    expect(texts.slice(0, 60)).toEqual(counted);
     await person.page.reload();
     await person.answers.nth(1).waitFor();
     expect([await person.own.count(), await person.answers.count()]).toEqual([2, 2]);

@@ -25,13 +25,13 @@ it.each(['sse', 'bidi'] as const)(
     await person.page.getByRole('button', { name: 'Stop' }).waitFor();
     relay.release();
     await person.page.getByRole('button', { name: 'New conversation' }).first().click();
-    const said = `Send $50 to Alice for ${mode}`;
-    await person.say(said);
+    const texts = `Send $50 to Alice for ${mode}`;
+    await person.say(texts);
     await person.card('requested').waitFor();
-    for (const entry of entriesOf(said)) await entry.getByText('Waiting for you').waitFor();
+    for (const entry of entriesOf(texts)) await entry.getByText('Waiting for you').waitFor();
     await person.approve();
     await person.answers.getByText(/I sent \$50 to Alice/).waitFor();
-    for (const entry of entriesOf(said)) {
+    for (const entry of entriesOf(texts)) {
       await expect.poll(() => entry.getByText('Waiting for you').count()).toBe(0);
     }
   },

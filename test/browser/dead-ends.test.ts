@@ -66,7 +66,7 @@ describe('a page with a stock useChat', () => {
     ['wrong mount', 'DuologueTransport', NO_SERVER],
     ['wrong mount', 'DuologueSseTransport', NO_SERVER],
     ['wrong mount', 'DefaultChatTransport', /Nothing here/],
-    ['no upgrade', 'DuologueTransport', /is there, but no WebSocket to it opens\..* or use SSE\.$/],
+    ['no upgrade', 'DuologueTransport', /answers, but no WebSocket to it can be opened\..* or use SSE\.$/],
   ];
 
   it.each(cases)(

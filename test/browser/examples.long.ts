@@ -1,7 +1,7 @@
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { ask, EXAMPLES, Example } from './support/example.ts';
-import { PATIENCE_MS } from './support/launch.ts';
+import { TIMEOUT_MS } from './support/launch.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ test.each(EXAMPLES)(
     const url = await example.start();
     const context = await browser.newContext();
     onTestFinished(() => context.close());
-    context.setDefaultTimeout(PATIENCE_MS);
+    context.setDefaultTimeout(TIMEOUT_MS);
     const page = await context.newPage();
     const problems: string[] = [];
     page.on('pageerror', ({ message }) => problems.push(message));

@@ -37,7 +37,7 @@ describe('after an error', () => {
     async (_, error, queued, mode) => {
       const person = new Person(await here.open({ mode, url: server.url }));
       const { page } = person;
-      const saidTexts = () =>
+      const shownTexts = () =>
         person.own.evaluateAll((all) => all.map((one) => one.querySelector('p')?.textContent));
       let fail = () => {};
       const failing = new Promise<void>((resolve) => {
@@ -61,12 +61,12 @@ describe('after an error', () => {
       fail();
       await page.getByTestId('error-card').waitFor();
       if (queued === 'a message') await page.getByText('Waiting: the message before it failed.').waitFor();
-      expect(await saidTexts()).toEqual(['one']);
+      expect(await shownTexts()).toEqual(['one']);
       fake.answer = () => ({ text: 'Yes.', finish: 'stop' });
       await page.unroute('**/stream');
       await person.say('three');
       const rest = queued === 'a message' ? ['two', 'three'] : ['three'];
-      await expect.poll(saidTexts).toEqual(['one', ...rest]);
+      await expect.poll(shownTexts).toEqual(['one', ...rest]);
       await expect.poll(() => person.answers.getByText('Yes.').count()).toBe(rest.length);
       expect(await page.getByTestId('error-card').count()).toBe(0);
       await page
@@ -81,11 +81,11 @@ describe('after an error', () => {
       } else {
         // The server never had it: it waits to be sent, and goes only when the person says so.
         await page.getByText('Not sent yet.').waitFor();
-        expect(await saidTexts()).toEqual(rest);
+        expect(await shownTexts()).toEqual(rest);
         await page.getByRole('button', { name: 'Send now' }).click();
       }
       await expect.poll(() => person.answers.getByText('Yes.').count()).toBe(rest.length + 1);
-      expect((await saidTexts()).at(-1)).toBe('one');
+      expect((await shownTexts()).at(-1)).toBe('one');
     },
   );
 

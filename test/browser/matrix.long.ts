@@ -14,7 +14,7 @@ const SIZES: Record<string, OpenOptions> = {
   'a wide window': { viewport: { width: 1600, height: 900 } },
 };
 
-const SAID = {
+const TEXTS = {
   en: [
     'Send $30 to Alice and $40 to Bob',
     'What is the weather in Tokyo?',
@@ -58,7 +58,7 @@ describe('every screen is whole and without violations', () => {
         await here.open({ url, mode, locale, colorScheme, ...osaka, ...SIZES[size] }),
       );
       const { page } = person;
-      const [payments, weather, location, count, music] = SAID[language];
+      const [payments, weather, location, count, music] = TEXTS[language];
       const found: Record<string, string[]> = {};
       const check = async (screen: string) => {
         const wrong = await violations(page);

@@ -11,16 +11,16 @@ it('[S20] eight tabs over SSE, more than a browser has connections, all show a c
     const { prototype } = BroadcastChannel;
     const { postMessage } = prototype;
     prototype.postMessage = function (message) {
-      if (this.name.startsWith('duologue ')) document.documentElement.dataset.told = 'yes';
+      if (this.name.startsWith('duologue ')) document.documentElement.dataset.reported = 'yes';
       postMessage.call(this, message);
     };
   });
-  const hasTold = () => first.page.evaluate(() => document.documentElement.dataset.told === 'yes');
+  const hasReported = () => first.page.evaluate(() => document.documentElement.dataset.reported === 'yes');
   await first.say('Hello');
   // What stands below an answer that is whole.
   await first.answers.getByRole('button', { name: 'Answer again' }).waitFor();
   // A tab alone tells nobody what it reads.
-  expect(await hasTold()).toBe(false);
+  expect(await hasReported()).toBe(false);
   const url = first.page.url();
   const tabs = [first];
   for (let count = 1; count < 8; count++) {
@@ -34,7 +34,7 @@ it('[S20] eight tabs over SSE, more than a browser has connections, all show a c
   await Promise.all(tabs.map((tab) => tab.card('requested').waitFor()));
   await (tabs[3] ?? first).approve();
   await Promise.all(tabs.map((tab) => tab.answers.getByText('I sent $30 to Alice.').waitFor()));
-  await expect.poll(hasTold).toBe(true);
+  await expect.poll(hasReported).toBe(true);
   // The tab that reads the stream for all goes: another does, and nothing is missing.
   await first.page.close();
   const rest = tabs.slice(1);

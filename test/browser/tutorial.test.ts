@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { PATIENCE_MS } from './support/launch.ts';
+import { TIMEOUT_MS } from './support/launch.ts';
 import { TutorialStage, tutorial } from './support/tutorial.ts';
 
 const stage = new TutorialStage();
@@ -18,7 +18,7 @@ test('the curl commands of the tutorial sign in and get an approval request', as
   const { stdout, status } = spawnSync(
     'sh',
     ['-eu', '-c', commands.replaceAll('localhost:3000', `localhost:${server.port}`)],
-    { cwd: stage.folder, encoding: 'utf8', timeout: PATIENCE_MS },
+    { cwd: stage.folder, encoding: 'utf8', timeout: TIMEOUT_MS },
   );
   expect({ status, refunds: server.refunds }).toEqual({ status: 0, refunds: [] });
   expect(stdout).toMatch(/^\{"user":"clerk"\}.*"tool-approval-request".*\[DONE\]/s);

@@ -23,8 +23,8 @@ it('[B27] the demo, started as `npm start` does, hears recorded speech and answe
     }
     await socket.done();
     const { data } = await socket.chunk('data-transcript');
-    const said = socket.chunks.map((chunk) => (chunk.type === 'text-delta' ? chunk.delta : '')).join('');
-    expect([data, said]).toEqual([
+    const texts = socket.chunks.map((chunk) => (chunk.type === 'text-delta' ? chunk.delta : '')).join('');
+    expect([data, texts]).toEqual([
       { role: 'user', text: 'weather in Tokyo', finished: true },
       expect.stringContaining('Tokyo'),
     ]);

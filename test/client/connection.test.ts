@@ -402,7 +402,9 @@ describe('a connection', () => {
   test('says what is missing where there is no WebSocket', () => {
     vi.stubGlobal('WebSocket', undefined);
     const connection = new Connection(webSocketLinks({ url: 'ws://x' }));
-    expect(() => connection.connect()).toThrow('There is no WebSocket here.');
+    expect(() => connection.connect()).toThrow(
+      'This runtime has no WebSocket: pass one with the option "WebSocket".',
+    );
   });
 });
 

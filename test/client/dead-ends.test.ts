@@ -19,7 +19,7 @@ const html = (status: number) =>
 const NO_SERVER = (answer: string) =>
   `There is no Duologue server at http://localhost:1/base: it answered ${answer}. Check the "url" of the transport and where the server is mounted.`;
 const NO_SOCKET =
-  'The server at http://localhost:1/base is there, but no WebSocket to it opens. Let every proxy pass on "Upgrade" and open sockets on the server ("serve" or "attachWebSocket"), or use SSE.';
+  'The server at http://localhost:1/base answers, but no WebSocket to it can be opened. Let every proxy pass on "Upgrade" and open sockets on the server ("serve" or "attachWebSocket"), or use SSE.';
 
 /** What every request is answered with, and what the person reads; null: the client tries on. */
 const causes: [string, () => Response, string | null][] = [

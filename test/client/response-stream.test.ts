@@ -57,18 +57,18 @@ describe('a response stream', () => {
   test('ends once it was read: when its reader asks for more, or leaves', async () => {
     const stream = new ResponseStream(new FakeTimers(), 16, () => undefined);
     const left = new ResponseStream(new FakeTimers(), 16, () => undefined);
-    const said: string[] = [];
+    const texts: string[] = [];
     const slow = stream.readable.getReader();
     stream.write(delta('One '));
     left.write(delta('One '));
-    stream.whenFinished(() => said.push('read'));
-    left.whenFinished(() => said.push('left'));
+    stream.whenFinished(() => texts.push('read'));
+    left.whenFinished(() => texts.push('left'));
     stream.end();
     left.end();
-    expect([await slow.read(), said]).toEqual([{ value: delta('One '), done: false }, []]);
-    expect([await slow.read(), said]).toEqual([{ value: undefined, done: true }, ['read']]);
+    expect([await slow.read(), texts]).toEqual([{ value: delta('One '), done: false }, []]);
+    expect([await slow.read(), texts]).toEqual([{ value: undefined, done: true }, ['read']]);
     await left.readable.cancel();
-    expect(said).toEqual(['read', 'left']);
+    expect(texts).toEqual(['read', 'left']);
   });
 
   test('gives a long text less often, and never loses a word of it', async () => {

@@ -40,7 +40,7 @@ function assistant(...parts: Part[]): Message {
 }
 
 const user: Message = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'go' }] };
-const said: Part = { type: 'text', text: 'There.', state: 'done' };
+const texts: Part = { type: 'text', text: 'There.', state: 'done' };
 
 describe.each(newestSdks)('the four scenarios with ai %s', (_name, sdk) => {
   const answer = (message: Message, memory = NOTHING) => {
@@ -94,7 +94,7 @@ describe.each(newestSdks)('the four scenarios with ai %s', (_name, sdk) => {
   });
 
   test('an answered step that is followed by another sends with none', () => {
-    expect(answer(assistant(responded('1', true), { type: 'step-start' }, said))).toEqual({
+    expect(answer(assistant(responded('1', true), { type: 'step-start' }, texts))).toEqual({
       approvals: false,
       toolCalls: false,
       ours: false,
@@ -107,7 +107,7 @@ describe.each(newestSdks)('the four scenarios with ai %s', (_name, sdk) => {
   });
 
   test('without step chunks the tool-calls helper sends a settled call again and again, our rule does not', () => {
-    const message = assistant(output('1', WEATHER), said);
+    const message = assistant(output('1', WEATHER), texts);
     expect(answer(message, remembering({ settled: ['1'] }))).toEqual({
       approvals: false,
       toolCalls: true,
@@ -140,7 +140,7 @@ describe('our rule', () => {
   const resumes = (parts: Part[], memory = NOTHING) => shouldResume([user, assistant(...parts)], memory);
 
   test('no message, a user message, or a message without calls sends nothing', () => {
-    expect([shouldResume([], NOTHING), shouldResume([user], NOTHING), resumes([said])]).toEqual([
+    expect([shouldResume([], NOTHING), shouldResume([user], NOTHING), resumes([texts])]).toEqual([
       false,
       false,
       false,
@@ -220,7 +220,7 @@ describe('our rule', () => {
       user,
       assistant(responded('1', true)),
       { ...user, id: 'u2' },
-      { ...assistant(said), id: 'a2' },
+      { ...assistant(texts), id: 'a2' },
     ];
     expect(shouldResume(messages, NOTHING)).toBe(false);
     expect(shouldResume(messages, remembering({ open: ['1'] }))).toBe(true);

@@ -1046,7 +1046,7 @@ describe('the transport', () => {
 
   test.each([
     [4401, 'unauthorized', 'You are not signed in.'],
-    [4403, 'forbidden', 'This page may not use the server.'],
+    [4403, 'forbidden', 'This page is not allowed to use the server.'],
   ])('close code %i fails what is read with %s', async (code, name, message) => {
     const w = world(sdk);
     void w.chat.sendMessage({ text: 'hi' });
@@ -1327,14 +1327,14 @@ describe('the transport', () => {
     );
     void w.chat.sendMessage({ text: 'hi' });
     await w.settle();
-    const said: Chunk = {
+    const texts: Chunk = {
       type: 'data-transcript',
       data: { role: 'user', text: 'hello', finished: true },
       transient: true,
     };
-    w.server.say(said, START, said, FINISH, null);
+    w.server.say(texts, START, texts, FINISH, null);
     await w.settle();
-    w.server.say(said);
+    w.server.say(texts);
     await w.settle();
     expect(heard.sort()).toEqual([
       'chat data-transcript',

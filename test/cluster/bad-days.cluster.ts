@@ -100,7 +100,7 @@ describe.runIf(inject('canStartEngines'))('a Redis that cannot be used', () => {
       [
         `No Redis answers at ${place(nowhere)}: check the address (REDIS_URL), and that it runs.`,
         `Redis at ${place(locked.url)} does not let this user in: check the name and the password (REDIS_URL).`,
-        `Redis at ${place(evicting.url)} throws keys away when its memory is full (maxmemory-policy allkeys-lru): set it to noeviction.`,
+        `Redis at ${place(evicting.url)} evicts keys when its memory is full (maxmemory-policy allkeys-lru): set it to noeviction.`,
         `Redis at ${place(old.url)} is too old, or has no streams: version 6.2 or newer, or Valkey, is needed.`,
       ].map((sentence) => ({ code: 1, lines: [`Duologue cannot start: ${sentence}`] })),
     );
@@ -117,7 +117,7 @@ describe('a database that takes no writes of this user', () => {
     [
       'it only reads',
       (role: string) => `alter role ${role} set default_transaction_read_only = on`,
-      /only reads/,
+      /is read-only/,
     ],
   ])('because %s: the store does not open, and says what to do', async (_why, settle, words) => {
     await schema.open().then((store) => store.close());
@@ -191,7 +191,7 @@ describe.runIf(inject('canStartEngines'))('a database that takes nothing any mor
       refusal = await store.putMessage(owner, messageOf(id, noise())).then(() => '', String);
       if (refusal === '') written++;
     }
-    expect(refusal).toMatch(/The disk of PostgreSQL at .* is full: nothing can be written\.$/);
+    expect(refusal).toMatch(/The disk of PostgreSQL at .* is full, so nothing can be written: make room\.$/);
     expect((await store.loadMessages(key)).map(({ id }) => id)).toEqual(
       Array.from({ length: written }, (_, n) => `m${n}`),
     );
@@ -228,8 +228,8 @@ describe.runIf(inject('canStartEngines'))('a database that takes nothing any mor
       expect(deltas(await post(group.one(0).url, say('count 3', id)))).toBe(counted(3));
       const before = await messagesOf(group.url, id);
       await sql(admin, stop);
-      const said = { ...say('count 4', id, 'second'), requestId: randomUUID() };
-      const refused = await post(group.url, said);
+      const texts = { ...say('count 4', id, 'second'), requestId: randomUUID() };
+      const refused = await post(group.url, texts);
       expect([refused.status, refused.json]).toEqual([
         500,
         { error: expect.objectContaining({ code: 'internal' }) },
@@ -237,7 +237,7 @@ describe.runIf(inject('canStartEngines'))('a database that takes nothing any mor
       expect(await messagesOf(group.url, id)).toEqual(before);
       await sql(admin, go);
       // The very same post, as a client sends it that was told to try again.
-      expect(deltas(await post(group.url, said))).toBe(counted(4));
+      expect(deltas(await post(group.url, texts))).toBe(counted(4));
       const { messages } = await messagesOf(group.url, id);
       expect(messages.map(textOf)).toEqual(['count 3', counted(3), 'count 4', counted(4)]);
     },

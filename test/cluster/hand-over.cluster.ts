@@ -99,7 +99,7 @@ async function releaseWhenRefused(pages: Page[]): Promise<void> {
 }
 
 const failures = (pages: Page[]) => pages.flatMap(({ chat }) => (chat.error ? [String(chat.error)] : []));
-const said = async ({ id }: Page) => (await messagesOf(group.url, id)).messages.map(textOf);
+const texts = async ({ id }: Page) => (await messagesOf(group.url, id)).messages.map(textOf);
 
 describe('what comes to a node while it gives a session away is refused, sent again, and done by the next', () => {
   test('[B34] a message', async () => {
@@ -111,7 +111,7 @@ describe('what comes to a node while it gives a session away is refused, sent ag
     await releaseWhenRefused(pages);
     await Promise.all(sent);
     expect(failures(pages)).toEqual([]);
-    for (const one of pages) expect(await said(one)).toEqual(['count 2', '1 2 ', 'count 3', '1 2 3 ']);
+    for (const one of pages) expect(await texts(one)).toEqual(['count 2', '1 2 ', 'count 3', '1 2 3 ']);
     await ended;
   });
 
@@ -188,7 +188,7 @@ describe('40 idle conversations 50 ms away, around the end of their node', () =>
     const ended = group.end(node, 'SIGTERM');
     await Promise.all(sent);
     expect(failures(pages)).toEqual([]);
-    for (const one of pages) expect(await said(one)).toEqual(['count 1', counted(1), 'count 2', counted(2)]);
+    for (const one of pages) expect(await texts(one)).toEqual(['count 1', counted(1), 'count 2', counted(2)]);
     await ended;
   });
 });

@@ -74,7 +74,7 @@ test('a node that said that it lives before it listened is known to be dead when
   );
   expect(JSON.parse(String(taken.body))).toMatchObject({ id: 's1' });
   expect(warnings).toEqual([
-    'another node cannot be reached: nodes must reach the address of each other',
+    'another node cannot be reached: check its address; each node must be able to reach all others',
     'another node died: its sessions get a new owner when they are used',
   ]);
   expect(dead).toEqual(['late']);

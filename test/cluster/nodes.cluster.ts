@@ -243,12 +243,12 @@ describe('an owner that dies', () => {
       messageMetadata: end,
     });
     const { messages } = await messagesOf(group.url, id);
-    const said = messages.at(-1);
-    expect(said?.metadata).toMatchObject(end);
-    expect(data).toEqual({ messageId: said?.id, length: textOf(said).length });
+    const texts = messages.at(-1);
+    expect(texts?.metadata).toMatchObject(end);
+    expect(data).toEqual({ messageId: texts?.id, length: textOf(texts).length });
     // Every piece is a word. The pace of the voice is a mean, so a few more words may be kept than were sent.
-    expect(counted(100).startsWith(textOf(said))).toBe(true);
-    expect(textOf(said).split(' ').length).toBeLessThanOrEqual(sent + 10);
+    expect(counted(100).startsWith(textOf(texts))).toBe(true);
+    expect(textOf(texts).split(' ').length).toBeLessThanOrEqual(sent + 10);
   });
 
   test('[A9] its connections count no more as soon as another node has taken its session over', async () => {

@@ -211,9 +211,9 @@ describe.runIf(inject('canStartEngines'))('a PostgreSQL that stops and starts ag
     await setReadOnly('on');
     await expect
       .poll(() => store.putMessage(key, messageOf('m1', 'hi')).then(String, String))
-      .toMatch(/only reads \(a standby\?\): give the address of one that writes/);
+      .toMatch(/is read-only \(a standby\?\): give the address of the primary/);
     expect(await store.findSession(key)).toMatchObject({ id: 's1' });
-    await expect(openPostgresStore({ url: server.url, schema: 'another' })).rejects.toThrow(/only reads/);
+    await expect(openPostgresStore({ url: server.url, schema: 'another' })).rejects.toThrow(/is read-only/);
     await admin.query('set default_transaction_read_only = off');
     await setReadOnly('off');
     await expect
@@ -269,8 +269,8 @@ describe('the schema', () => {
 describe('a database that cannot be used', () => {
   test('is told of in a sentence, without the password', async () => {
     const port = await freePort();
-    const nobody = `postgres://ann:secret@127.0.0.1:${port}/chats`;
-    await expect(openPostgresStore({ url: nobody })).rejects.toThrow(
+    const noUser = `postgres://ann:secret@127.0.0.1:${port}/chats`;
+    await expect(openPostgresStore({ url: noUser })).rejects.toThrow(
       new StoreError(
         `No PostgreSQL answers at 127.0.0.1:${port}/chats: check the address (DATABASE_URL), and that it runs.`,
       ),
@@ -285,7 +285,7 @@ describe('a database that cannot be used', () => {
     await schema.sql('drop role limited');
     await schema.sql(`create database latin encoding 'LATIN1' locale 'C' template template0`);
     await expect(openPostgresStore({ url: schema.url.replace(/postgres$/, 'latin') })).rejects.toThrow(
-      'The database keeps texts as LATIN1: create one with the encoding UTF8.',
+      'The database has the encoding LATIN1: create one with the encoding UTF8.',
     );
     await schema.sql('drop database latin');
   });

@@ -54,7 +54,7 @@ describe('a Redis that cannot be used is refused with a sentence', () => {
     await (await openRedisHub({ url: guarded.url.replace('redis://', 'redis://:secret@') })).close();
   });
 
-  test('it throws keys away when its memory is full', async () => {
+  test('it evicts keys when its memory is full', async () => {
     await expect(openRedisHub({ url: evicting.url })).rejects.toThrow(/allkeys-lru\): set it to noeviction/);
   });
 
@@ -115,7 +115,7 @@ describe('a Redis in trouble', () => {
     await redis.start();
     await log.released();
     expect(log.shown.last).toBe(2);
-    expect(warnings).toEqual([expect.stringContaining('Redis is away'), 'Redis is back.']);
+    expect(warnings).toEqual([expect.stringContaining('Redis is unavailable'), 'Redis is back.']);
     const next = await logsOf(hub).open({ ...key, fence: 2 });
     expect([next.chunks.epoch, next.shown.first, next.shown.last]).toEqual([log.chunks.epoch, 1, 2]);
     await hub.close();

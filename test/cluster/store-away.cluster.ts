@@ -75,7 +75,7 @@ describe.runIf(inject('canStartEngines'))(
       await group.end(node, 'SIGTERM');
       await postgres.start();
       expect(node.process.exitCode).toBe(0);
-      expect(node.complaints).toContain('this node ends without the store');
+      expect(node.complaints).toContain('store unavailable at shutdown');
     });
   },
 );

@@ -246,7 +246,7 @@ describe.each(newestSdks)('with the chat of ai %s', (_version, given) => {
     await first.chat.addToolApprovalResponse({ id: approvalOf(first.chat), approved: true });
     await settled();
     expect(log).toEqual([]);
-    expect(first.chat.error?.message).toContain('another window');
+    expect(first.chat.error).toMatchObject({ code: 'taken_over' });
     await second.chat.addToolApprovalResponse({ id: approvalOf(second.chat), approved: true });
     await second.rests(['call-a', 'output-available', true, PAID], 'Paid.');
     expect(log).toEqual(['pay Alice 30']);

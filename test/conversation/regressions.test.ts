@@ -15,8 +15,8 @@ import { settle, World } from './support/world.ts';
 const audio = {
   content: { role: 'model', parts: [{ inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA' } }] },
 };
-const words = (said: string, finished = false) => ({
-  outputTranscription: { text: said, finished },
+const words = (lines: string, finished = false) => ({
+  outputTranscription: { text: lines, finished },
   partial: !finished,
 });
 const pay = call('process_payment', { amount: 30, recipient: 'Alice' }, 'call-p');
@@ -31,7 +31,7 @@ async function native(connections?: (ScriptedLiveConnection | Error)[]) {
   return { ...(await live([], [], { agent })), connection, log, nativeModel: model };
 }
 
-const toldSomething = ({ sent }: ScriptedLiveConnection) => sent.some(({ kind }) => kind === 'content');
+const reportedSomething = ({ sent }: ScriptedLiveConnection) => sent.some(({ kind }) => kind === 'content');
 
 /** A world in which the person has said something and the model has made these calls. */
 async function asked(...tools: Parameters<World['model']['call']>[0]): Promise<World> {
@@ -66,7 +66,7 @@ describe('a live model', () => {
     const { connect, connection } = await native();
     const socket = await connect();
     socket.say('hello');
-    await until(() => toldSomething(connection));
+    await until(() => reportedSomething(connection));
     connection.push(words('Hi.'), words('Hi.', true), { turnComplete: true });
     await socket.done();
     connection.push(audio);
@@ -94,7 +94,7 @@ describe('a live model', () => {
     const { connect, connection, log } = await native();
     const socket = await connect();
     socket.say('pay');
-    await until(() => toldSomething(connection));
+    await until(() => reportedSomething(connection));
     connection.push(pay);
     const card = await socket.chunk('tool-approval-request');
     connection.push({ interrupted: true, ...withLiveFacts({ cancelledCalls: ['call-p'] }) });
@@ -140,7 +140,7 @@ describe('a live model', () => {
     });
     const socket = await connect();
     socket.say('pay');
-    await until(() => toldSomething(first));
+    await until(() => reportedSomething(first));
     first.push({ liveSessionResumptionUpdate: { newHandle: 'h', resumable: true } }, pay);
     socket.send('message', decision(await socket.chunk('tool-approval-request')));
     await until(() => isPaying);
@@ -170,13 +170,13 @@ describe('a live model', () => {
     const { connect } = await native([first, second]);
     const socket = await connect();
     socket.say('hello');
-    await until(() => toldSomething(first));
+    await until(() => reportedSomething(first));
     first.push(words('Hi'), { interrupted: true });
     await socket.done();
     first.end();
     await settle(30);
     socket.say('again');
-    await until(() => toldSomething(second));
+    await until(() => reportedSomething(second));
     second.push(words('Yes?'), words('Yes?', true), { turnComplete: true });
     await socket.done(2);
   });
@@ -185,7 +185,7 @@ describe('a live model', () => {
     const { connect, connection } = await native();
     const socket = await connect();
     socket.say('pay');
-    await until(() => toldSomething(connection));
+    await until(() => reportedSomething(connection));
     connection.push(pay);
     const card = await socket.chunk('tool-approval-request');
     connection.push({ turnComplete: true });
@@ -208,7 +208,7 @@ describe('a live model', () => {
       const { connect, connection } = await native();
       const socket = await connect();
       socket.say('pay');
-      await until(() => toldSomething(connection));
+      await until(() => reportedSomething(connection));
       connection.push(pay);
       const card = await socket.chunk('tool-approval-request');
       connection.push(words('Please look.'));
@@ -237,7 +237,7 @@ describe('a live model', () => {
     const { connect, connection } = await native();
     const socket = await connect();
     socket.say('pay');
-    await until(() => toldSomething(connection));
+    await until(() => reportedSomething(connection));
     connection.push(pay);
     const card = await socket.chunk('tool-approval-request');
     connection.push(words('Please look.'), words('Please look.', true), { turnComplete: true });
@@ -477,7 +477,7 @@ describe('a process that dies', () => {
     world.start();
     await world.join('back');
     await settle();
-    expect(world.model.told).toEqual([]);
+    expect(world.model.reported).toEqual([]);
     expect((await world.openCalls()).map(({ id }) => id)).toEqual(['c1']);
     expect((await world.messages()).map(({ id }) => id).filter((id) => id === 'm2')).toHaveLength(1);
     await world.shutDown();
@@ -501,7 +501,7 @@ describe('a process that dies when ADK has stored a call and nobody has written 
       world.start();
       await world.join('back');
       await settle();
-      expect(world.model.told.join()).toContain('m1');
+      expect(world.model.reported.join()).toContain('m1');
       world.model.call(['pay']);
       await settle();
       expect((await world.openCalls()).map(({ id }) => id)).toEqual(['c2']);

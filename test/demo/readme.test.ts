@@ -19,16 +19,16 @@ it('the commands of the README hold the conversations it tells of', async () => 
       { cwd: folder, encoding: 'utf8', timeout: 120_000 },
     );
     const chunks = [...stdout.matchAll(/^data: (\{.*\})$/gm)].map(([, text = '']) => JSON.parse(text));
-    const said = chunks.map(({ type, delta }) =>
+    const texts = chunks.map(({ type, delta }) =>
       type === 'text-delta' ? delta : type === 'finish' ? '\n' : '',
     );
     const audit = [...stdout.matchAll(/"kind":"(\w+)","sessionId":"(\w+)"/g)].map(
       ([, kind, id]) => `${id} ${kind}`,
     );
-    expect({ status, stderr, said: said.join('').split('\n').filter(Boolean), audit }).toEqual({
+    expect({ status, stderr, texts: texts.join('').split('\n').filter(Boolean), audit }).toEqual({
       status: 0,
       stderr: '',
-      said: ['I sent $50 to Alice.', '花子さんへの50ドルの送金は承認されなかったため、行っていません。'],
+      texts: ['I sent $50 to Alice.', '花子さんへの50ドルの送金は承認されなかったため、行っていません。'],
       audit: ['first issued', 'first approved', 'first consumed'],
     });
     expect(stdout).toContain('{"id":"first","title":');

@@ -147,12 +147,12 @@ describe('a before-tool callback beside calls that wait, over SSE', () => {
       beforeToolCallback: () => undefined,
     });
     const { chunks } = await harness([], [], { agent }).post(say('pay'));
-    const told = chunks.flatMap((chunk) =>
+    const reported = chunks.flatMap((chunk) =>
       'toolCallId' in chunk ? [`${chunk.type} ${chunk.toolCallId}`] : [],
     );
     const grammar = new Grammar('sse');
     expect(chunks.flatMap((chunk) => grammar.push(chunk))).toEqual([]);
-    expect(told.filter((line) => !line.startsWith('tool-input-start')).sort()).toEqual([
+    expect(reported.filter((line) => !line.startsWith('tool-input-start')).sort()).toEqual([
       'tool-approval-request large',
       'tool-input-available large',
       'tool-input-available look',

@@ -84,9 +84,9 @@ describe('a conversation of an hour, with a socket of the model for every ten mi
           'weather Sendai',
         ]);
         const { messages } = (await (await fetch(`${server.url}/sessions/hour`)).json()) as Stored;
-        const said = messages.map(({ role, parts }) => [role, parts.map(({ text = '' }) => text).join('')]);
-        expect(said).toHaveLength(14);
-        expect(said.filter(([role]) => role === 'assistant').map(([, text]) => text)).toEqual(
+        const texts = messages.map(({ role, parts }) => [role, parts.map(({ text = '' }) => text).join('')]);
+        expect(texts).toHaveLength(14);
+        expect(texts.filter(([role]) => role === 'assistant').map(([, text]) => text)).toEqual(
           [...cities.slice(0, 3), 'Alice', ...cities.slice(3)].map((word) => expect.stringContaining(word)),
         );
         expect([dones, fake.sessions.size, fake.refused]).toEqual([7, 1, []]);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type BaseTool, GOOGLE_SEARCH, URL_CONTEXT } from '@google/adk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
+import { modelErrorText } from '../../src/server/conversation/state/errors.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { FakeGeminiLive, type FakeLiveOptions } from '../support/gemini-live/fake-gemini-live.ts';
@@ -239,8 +240,8 @@ describe('a live session', () => {
     await socket.done();
     fake.session.hear('weather in Tokyo');
     await socket.done(2);
-    const told = await post(url, 'modes', 'weather in Osaka');
-    expect(told).toContain('Osaka');
+    const reported = await post(url, 'modes', 'weather in Osaka');
+    expect(reported).toContain('Osaka');
     const texts = fake.http.asked
       .at(0)
       ?.contents.flatMap(({ parts = [] }) => parts.map(({ text }) => text ?? ''));
@@ -265,9 +266,9 @@ describe('a live session', () => {
     expect(await post(first.url, 'signed', 'weather in Tokyo')).toContain('Tokyo');
     await first.close();
     const second = await serveTools({}, { store: await openSqliteStore(folder) });
-    const told = await post(second.url, 'signed', 'weather in Osaka');
-    expect(told).toContain('Osaka');
-    expect(told).not.toContain('"error"');
+    const reported = await post(second.url, 'signed', 'weather in Osaka');
+    expect(reported).toContain('Osaka');
+    expect(reported).not.toContain('"error"');
     expect([second.ran, second.fake.http.refused.length]).toEqual([['weather Osaka'], 2]);
     expect(new Set(second.fake.http.refused)).toEqual(
       new Set([expect.stringContaining('Thought signature is not valid')]),
@@ -332,7 +333,7 @@ describe('a tool of the service that a live model does not have', () => {
     await socket.done();
     expect(socket.chunks).toContainEqual({
       type: 'error',
-      errorText: 'The model provider does not take the live settings of this server.',
+      errorText: modelErrorText('SETUP', ''),
     });
     expect(JSON.stringify(logged)).toContain(
       `The live model ${options.model} does not have the tool urlContext.`,
@@ -407,9 +408,7 @@ describe('a live connection that is lost', () => {
     socket.send('audio_control', { action: 'start' });
     for (let i = 0; i < 50; i++) socket.send('audio_chunk', { chunk: 'AAECAw==' });
     const { data } = await socket.chunk('data-error');
-    expect(data.message).toBe(
-      'The model is not configured: the model provider does not accept the key of this server (401).',
-    );
+    expect(data).toMatchObject({ code: 'model_not_configured', message: modelErrorText('401', '') });
     for (let i = 0; i < 50; i++) socket.send('audio_chunk', { chunk: 'AAECAw==' });
     fake.setupFaults.length = 0;
     socket.say('weather in Tokyo');
@@ -423,7 +422,7 @@ describe('a microphone that is on while the model takes every session and leaves
   it.each([
     ['in silence', { code: 1007, reason: 'Request contains an invalid argument.' }, 'cannot be reached'],
     ['without quota', { code: 1011, reason: 'You exceeded your current quota.' }, 'quota of this server'],
-  ])('[S7] %s: it opens few, and the person is told', async (_what, { code, reason }, told) => {
+  ])('[S7] %s: it opens few, and the person is told', async (_what, { code, reason }, reported) => {
     const { fake, connect } = await serveTools();
     fake.leavesAtOnce = { close: code, reason };
     const socket = await connect();
@@ -434,7 +433,7 @@ describe('a microphone that is on while the model takes every session and leaves
       for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
     const { data } = await socket.chunk('data-error');
-    expect(data.message).toContain(told);
+    expect(data.message).toContain(reported);
     expect(fake.received.length).toBeLessThan(5);
     fake.leavesAtOnce = null;
     socket.say('weather in Tokyo');
@@ -528,8 +527,8 @@ describe.each(FAMILIES)('speech with the family $name', ({ name: _, ...options }
     const { messages } = (await (await fetch(`${url}/sessions/cut`)).json()) as {
       messages: { role: string; parts: { text?: string }[] }[];
     };
-    const said = messages.map(({ role, parts }) => [role, parts.map(({ text = '' }) => text).join('')]);
-    expect(said).toEqual([
+    const lines = messages.map(({ role, parts }) => [role, parts.map(({ text = '' }) => text).join('')]);
+    expect(lines).toEqual([
       ['user', 'hello'],
       ['assistant', heard],
       ['user', 'weather in Tokyo'],

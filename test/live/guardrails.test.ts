@@ -96,7 +96,7 @@ describe('guardrails over BIDI', () => {
     const model = withSpeech(new ScriptedModel(), { speechToText: async () => '' });
     const agent = new LlmAgent({ name: 'assistant', model, beforeModelCallback: () => REFUSAL });
     expect(await warningsOf({ agent })).toEqual([
-      expect.stringContaining('"assistant" is driven turn by turn and hears no sound'),
+      expect.stringContaining('"assistant" is driven turn by turn and gets no sound'),
     ]);
   });
 });

@@ -76,14 +76,14 @@ describe('frames that are wrong', () => {
     const socket = await connect('?session=forged');
     for (let n = 0; n < 5; n++) socket.send('tool_result', { toolCallId: `c${n}`, status: 'approved' });
     await socket.chunk('data-error', 5);
-    const told = () =>
+    const reported = () =>
       socket.received.flatMap((one) =>
         one.kind === 'chunk' && one.chunk.type === 'data-error' ? [one.chunk.data] : [],
       );
-    expect(told().filter(({ code }) => code === 'rate_limited')).toEqual([
+    expect(reported().filter(({ code }) => code === 'rate_limited')).toEqual([
       {
         code: 'rate_limited',
-        message: 'Too many answers. Try again in 20 s.',
+        message: expect.any(String),
         retryable: true,
         retryAfterMs: 20_000,
       },
@@ -93,7 +93,7 @@ describe('frames that are wrong', () => {
     clock.advance(20_000);
     socket.send('tool_result', { toolCallId: 'c6', status: 'approved' });
     await socket.chunk('data-error', 6);
-    expect(told().at(-1)).toMatchObject({ code: 'answer_refused' });
+    expect(reported().at(-1)).toMatchObject({ code: 'answer_refused' });
   });
 
   it('answers for foreign calls never count', async () => {
@@ -143,7 +143,7 @@ describe('access', () => {
       .catch((error: ProtocolError) => error.toWire());
     expect(refusal).toEqual({
       code: 'rate_limited',
-      message: 'You have 2 connections. Close one, then try again.',
+      message: expect.any(String),
       retryable: true,
       retryAfterMs: 10_000,
     });

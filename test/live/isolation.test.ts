@@ -81,8 +81,8 @@ describe('a connection of its own', () => {
       expect(socket.dones).toBe(0);
       release();
       await socket.done(2);
-      const said = socket.chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : []));
-      expect(said).toEqual(['While you think, ', 'I talk.', 'Paid.']);
+      const texts = socket.chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : []));
+      expect(texts).toEqual(['While you think, ', 'I talk.', 'Paid.']);
     }
   });
 

@@ -206,13 +206,13 @@ const CUT_OFF = [
 
 /** What came of it: how often it is on record, what was accepted of the three requests, what went wrong, and whether it ended. */
 const outcome = ({ messages, client }: Awaited<ReturnType<typeof killedAfter>>) => ({
-  said: said(messages),
+  texts: texts(messages),
   accepted: client.accepted.size,
   errors: client.errors,
   isOver: client.isDone,
 });
 
-const WELL = { said: 1, accepted: 3, errors: [], isOver: true };
+const WELL = { texts: 1, accepted: 3, errors: [], isOver: true };
 
 describe('what is sent to a server that is killed', () => {
   it('[B24] [B26a] is said once, and nothing of it is lost, after whichever frame it dies', async () => {
@@ -240,6 +240,6 @@ describe('what is sent to a server that is killed', () => {
 });
 
 /** How often the person is on record with what they said. */
-function said(messages: Message[]): number {
+function texts(messages: Message[]): number {
   return messages.filter(({ role }) => role === 'user').length;
 }

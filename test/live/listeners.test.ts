@@ -208,8 +208,8 @@ describe('several listeners', () => {
     first.send('message', { messages: [{ id: 'user-1', role: 'user', parts }], messageId: 'user-1' });
     await second.done(2);
     const types = second.received.flatMap((one) => (one.kind === 'chunk' ? [one.chunk.type] : []));
-    const told = types.filter((type) => ['data-rewind', 'data-message', 'start'].includes(type));
-    expect(told).toEqual(['data-message', 'start', 'data-rewind', 'data-message', 'start']);
+    const reported = types.filter((type) => ['data-rewind', 'data-message', 'start'].includes(type));
+    expect(reported).toEqual(['data-message', 'start', 'data-rewind', 'data-message', 'start']);
   });
 
   it('[B32] [C15] a picture that one page shows has a whole address for the others, which may be on another host', async () => {

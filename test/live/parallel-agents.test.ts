@@ -44,7 +44,7 @@ async function storedIn(response: Response): Promise<Message | undefined> {
 }
 
 /** The texts and thoughts of a stored message by the author that their metadata names. */
-function said(message: Message | undefined): Record<string, string[]> {
+function texts(message: Message | undefined): Record<string, string[]> {
   const by: Record<string, string[]> = {};
   for (const part of message?.parts ?? []) {
     if (part.type !== 'text' && part.type !== 'reasoning') continue;
@@ -63,7 +63,7 @@ describe.each(Object.entries(WAYS))('agents that run in parallel: %s', (over, an
   it('[C17a] write each to a part of its own, which names its author', async () => {
     const agent = inParallel([pieces('Ro', 'ses ', 'are red.')], [pieces('Too ', 'sh', 'ort.')]);
     const { chunks, stored } = await answer(agent);
-    expect(said(stored)).toEqual({ poet: ['text: Roses are red.'], critic: ['text: Too short.'] });
+    expect(texts(stored)).toEqual({ poet: ['text: Roses are red.'], critic: ['text: Too short.'] });
     expect(chunks.filter(({ type }) => type === 'text-start')).toContainEqual({
       type: 'text-start',
       id: expect.any(String),
@@ -88,7 +88,7 @@ describe.each(Object.entries(WAYS))('agents that run in parallel: %s', (over, an
       ],
     );
     const { chunks, stored } = await answer(agent);
-    expect(said(stored)).toEqual({
+    expect(texts(stored)).toEqual({
       poet: ['text: I look. ', 'text: Rain then sun.'],
       critic: ['reasoning: Hmm.No', 'text: A long walk home.'],
     });
@@ -102,7 +102,7 @@ describe.each(Object.entries(WAYS))('agents that run in parallel: %s', (over, an
     const model = (word: string) => new ScriptedModel([pieces(`${word} one `, `${word} two`)]);
     const agents = ['a', 'b'].map((name) => new LlmAgent({ name, model: model(name) }));
     const { stored } = await answer(new Alternating({ name: 'alternating', subAgents: agents }));
-    expect(said(stored)).toEqual({ undefined: ['text: a one a two'], b: ['text: b one b two'] });
+    expect(texts(stored)).toEqual({ undefined: ['text: a one a two'], b: ['text: b one b two'] });
   });
 });
 
@@ -138,7 +138,7 @@ describe('an answer of agents in parallel that is stopped', () => {
     socket.send('interrupt');
     await socket.done();
     await settle();
-    expect(said(await storedIn(await get('/sessions/chat-1')))).toEqual({
+    expect(texts(await storedIn(await get('/sessions/chat-1')))).toEqual({
       poet: ['text: Half a'],
       critic: ['text: Half a'],
     });
@@ -157,7 +157,7 @@ describe.each(['live', 'turn'] as const)('an agent that hands over to another on
     const socket = await connect('?session=chat-1');
     socket.say('pay');
     await socket.done();
-    expect(said(await storedIn(await get('/sessions/chat-1')))).toEqual({
+    expect(texts(await storedIn(await get('/sessions/chat-1')))).toEqual({
       undefined: ['text: One moment.'],
       cashier: ['text: How much?'],
     });

@@ -115,16 +115,16 @@ describe('a request with a name', () => {
       socket.send('message', message('where', 'r1'));
       socket.send('tool_result', { toolCallId, result: { latitude: 2 }, requestId: 'r3' });
       await socket.chunk('data-accepted', 2);
-      return { received: data.received, told: accepted(socket), left: second.model.left };
+      return { received: data.received, reported: accepted(socket), left: second.model.left };
     };
     const memory = createMemoryStore();
     const keeping = { ...memory, close: async () => undefined };
     for (const open of [async () => keeping, () => openSqliteStore(folder)]) {
       const { first, before, toolCallId } = await play(open);
       await first.served.close();
-      const { received, told, left } = await again(await open(), toolCallId);
+      const { received, reported, left } = await again(await open(), toolCallId);
       expect(received).toEqual(before);
-      expect(told).toEqual([before[0], before[2]]);
+      expect(reported).toEqual([before[0], before[2]]);
       expect(left).toBe(1);
     }
   });
@@ -190,9 +190,9 @@ describe('what a connection is told first', () => {
     const { payment, location } = fourTools();
     const server = await live([[calls(PAY, WHERE)], [text('Done.')]], [payment, location]);
     const first = await server.connect('?session=s');
-    const told = (await first.chunk('data-session')).data;
-    expect([told.received, told.open, told.running]).toEqual([[], [], null]);
-    expect(told.model).toEqual({ hears: false, sees: true, speaks: false });
+    const reported = (await first.chunk('data-session')).data;
+    expect([reported.received, reported.open, reported.running]).toEqual([[], [], null]);
+    expect(reported.model).toEqual({ hears: false, sees: true, speaks: false });
     first.send('message', message('pay', 'r1'));
     const card = await first.chunk('tool-approval-request');
     const { messageId = '' } = await first.chunk('start');

@@ -346,8 +346,8 @@ describe('a message whose server dies while it is spoken', () => {
     await restart();
     expect(textOf(await kept())).toBe('one two three four');
     const { events } = (await store.loadSession(key)) ?? { events: [] };
-    const said = events.flatMap(({ content }) => (content?.role === 'model' ? (content.parts ?? []) : []));
-    expect(said.map((part) => part.text).filter(Boolean)).toEqual([TEN, 'one two three four']);
+    const texts = events.flatMap(({ content }) => (content?.role === 'model' ? (content.parts ?? []) : []));
+    expect(texts.map((part) => part.text).filter(Boolean)).toEqual([TEN, 'one two three four']);
     await restart();
     expect(textOf(await kept())).toBe('one two three four');
   });

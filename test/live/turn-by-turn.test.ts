@@ -20,7 +20,7 @@ const PAY = { id: 'call-p', name: 'process_payment', args: { amount: 30, recipie
 const OSLO = { id: 'call-w', name: 'get_weather', args: { location: 'Oslo' } };
 
 /** Messages in the order of their starts: what each says, and its calls by id and end. */
-function told(socket: TestSocket): Record<string, string[]> {
+function reported(socket: TestSocket): Record<string, string[]> {
   const messages: Record<string, string[]> = {};
   let current: string[] = [];
   for (const chunk of socket.chunks) {
@@ -91,7 +91,7 @@ describe('an agent without a live mode, behind a socket', () => {
     await socket.done();
     socket.say('more');
     await socket.done(2);
-    const [answer, more] = Object.values(told(socket));
+    const [answer, more] = Object.values(reported(socket));
     expect(answer?.toSorted()).toEqual(['!call-w', '(stop)', '?call-w', 'Sunny. ', 'Take a hat.'].toSorted());
     expect(more?.toSorted()).toEqual(['(stop)', 'Again. ', 'And again.'].toSorted());
     expect(log).toEqual(['weather Oslo']);
@@ -117,7 +117,7 @@ describe('an agent without a live mode, behind a socket', () => {
       socket.say(words);
       await socket.done(index + 1);
     }
-    expect(Object.values(told(socket))).toEqual([['(error)'], ['(error)'], ['Fine.', '(stop)']]);
+    expect(Object.values(reported(socket))).toEqual([['(error)'], ['(error)'], ['Fine.', '(stop)']]);
   });
 
   it('[T18a] answers what is typed beside an open card, and hears of the card in its own message', async () => {
@@ -136,7 +136,7 @@ describe('an agent without a live mode, behind a socket', () => {
     await socket.done(2);
     socket.say('bye');
     await socket.done(3);
-    expect(Object.values(told(socket))).toEqual([
+    expect(Object.values(reported(socket))).toEqual([
       ['?call-p', 'card', '!call-p', 'Paid.', '(stop)'],
       ['Still open.', '(stop)'],
       ['Bye.', '(stop)'],
@@ -161,7 +161,7 @@ describe('an agent without a live mode, behind a socket', () => {
     const next = await socket.chunk('tool-approval-request', 2);
     socket.send('message', decision(next, false));
     await socket.done();
-    const [answer] = Object.values(told(socket));
+    const [answer] = Object.values(reported(socket));
     expect(answer?.filter((one) => one !== '?call-w' && one !== '!call-w')).toEqual([
       '?call-p',
       'card',
@@ -202,7 +202,7 @@ describe('an agent without a live mode, behind a socket', () => {
     socket.say('and now');
     go();
     await socket.done(2);
-    expect(Object.values(told(socket))).toEqual([
+    expect(Object.values(reported(socket))).toEqual([
       ['One ', '(other)'],
       ['Next', '.', '(stop)'],
     ]);
@@ -220,7 +220,7 @@ describe('an agent without a live mode, behind a socket', () => {
     await socket.done();
     socket.say('never mind');
     await socket.done(2);
-    expect(Object.values(told(socket))).toEqual([
+    expect(Object.values(reported(socket))).toEqual([
       ['?call-w', 'call-w: Interrupted by the user', '(other)'],
       ['Well.', '(stop)'],
     ]);
@@ -238,7 +238,7 @@ describe('an agent without a live mode, behind a socket', () => {
     const back = await after.connect('?session=s');
     back.send('message', decision(card));
     await back.done();
-    expect(Object.values(told(back))).toEqual([['!call-p', 'Paid.', '(stop)']]);
+    expect(Object.values(reported(back))).toEqual([['!call-p', 'Paid.', '(stop)']]);
     expect(after.log).toEqual(['pay Alice 30']);
   });
 
@@ -294,7 +294,7 @@ describe('a tool that waits, inside a workflow', () => {
     const socket = await connect();
     socket.say('pay');
     await socket.done();
-    expect(Object.values(told(socket))).toEqual([
+    expect(Object.values(reported(socket))).toEqual([
       ['?call-p', `call-p: ${REFUSED}`, '?call-m', `call-m: ${OUTSIDE}`, 'I may not. ', 'Goodbye.', '(stop)'],
     ]);
     expect(log).toEqual([]);
@@ -313,8 +313,8 @@ describe('a tool that waits, inside a workflow', () => {
     const logger: Logger = { info() {}, warn: (message) => void warned.push(message), error() {} };
     harness([], [], { agent: flow(script(), []), logger });
     expect(warned).toEqual([
-      'Calls of process_payment by the agent "payer" are refused where they would wait: nothing can inside the workflow "flow".',
-      'Calls of change_bgm by the agent "payer" are refused where they would wait: nothing can inside the workflow "flow".',
+      'Calls of process_payment by the agent "payer" are refused where they would wait: no call can wait inside the workflow "flow".',
+      'Calls of change_bgm by the agent "payer" are refused where they would wait: no call can wait inside the workflow "flow".',
     ]);
   });
 
@@ -334,6 +334,6 @@ describe('a tool that waits, inside a workflow', () => {
     socket.say('pay');
     socket.send('message', decision(await socket.chunk('tool-approval-request')));
     await socket.done();
-    expect(Object.values(told(socket))).toEqual([['?call-p', 'card', '!call-p', 'Paid.', '(stop)']]);
+    expect(Object.values(reported(socket))).toEqual([['?call-p', 'card', '!call-p', 'Paid.', '(stop)']]);
   });
 });

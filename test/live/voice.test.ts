@@ -73,7 +73,7 @@ function played(socket: TestSocket): Map<number, number> {
 }
 
 /** What the agent said, message by message. */
-function said(socket: TestSocket): string[] {
+function lines(socket: TestSocket): string[] {
   const texts: string[] = [];
   for (const chunk of socket.chunks) {
     if (chunk.type === 'start') texts.push('');
@@ -91,7 +91,7 @@ describe.each(FAMILIES)('a conversation by voice with the family $name', ({ name
       one.kind === 'chunk' && one.chunk.type === 'data-transcript' ? [one.chunk.data] : [],
     );
     expect(transcripts.at(-1)).toEqual({ role: 'user', text: 'weather in Tokyo', finished: true });
-    const [words = ''] = said(socket);
+    const [words = ''] = lines(socket);
     expect(words).toContain('Tokyo');
     const pieces = Math.ceil(words.length / 4);
     expect([...played(socket).values()]).toEqual([pieces * VOICE.pieceMs]);
@@ -112,7 +112,7 @@ describe.each(FAMILIES)('a conversation by voice with the family $name', ({ name
       chunk.type === 'finish' ? [chunk.messageMetadata?.interrupted ?? false] : [],
     );
     expect(ends).toEqual([true, false]);
-    const [story = '', weather = ''] = said(socket);
+    const [story = '', weather = ''] = lines(socket);
     expect(weather).toContain('Tokyo');
     // As much was heard as was said, and nothing behind it.
     const heard = [...played(socket).values()];
@@ -134,13 +134,13 @@ describe.each(FAMILIES)('a conversation by voice with the family $name', ({ name
     await socket.chunk('data-accepted');
     await socket.done();
     const before = played(socket).get(1);
-    const [words = ''] = said(socket);
+    const [words = ''] = lines(socket);
     const { data } = await socket.chunk('data-heard');
     socket.say('weather in Tokyo');
     await socket.done(2);
     expect(played(socket).get(1)).toBe(before);
-    expect(said(socket)[0]).toBe(words);
-    expect(said(socket)[1]).toContain('Tokyo');
+    expect(lines(socket)[0]).toBe(words);
+    expect(lines(socket)[1]).toContain('Tokyo');
     const [, [, left = ''] = []] = await stored();
     expect(left.length).toBe(data.length);
     expect(words.startsWith(left) && left.length < words.length && left.length > 0).toBe(true);
@@ -157,7 +157,7 @@ describe.each(FAMILIES)('a conversation by voice with the family $name', ({ name
     socket.send('message', decision(card));
     await socket.done(2);
     expect(ran).toEqual(['pay Alice 30']);
-    expect(said(socket).join(' ')).toContain('Alice');
+    expect(lines(socket).join(' ')).toContain('Alice');
     expect([socket.dones, fake.refused]).toEqual([2, []]);
   });
 

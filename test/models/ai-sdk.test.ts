@@ -177,7 +177,11 @@ describe.each(['v3', 'v4'] as const)('an AI SDK model of contract %s', (version)
     ]);
     expect((await new TestRun(model, { tools: [weather] }).say('hi')).map(plain)).toEqual([
       partial('Hel'),
-      { ...text('Hel'), errorCode: 'INCOMPLETE', errorMessage: 'The answer ended before its end.' },
+      {
+        ...text('Hel'),
+        errorCode: 'INCOMPLETE',
+        errorMessage: 'The stream of the model ended before the answer was complete.',
+      },
     ]);
   });
 
@@ -412,6 +416,6 @@ test('a model of an older contract is refused in words', () => {
     doStream: () => Promise.reject(new Error()),
   };
   expect(() => fromAiSdk(old)).toThrow(
-    "The model p/m speaks version v2 of the AI SDK's contract; v3 (ai 6) and v4 (ai 7) are supported.",
+    "The model p/m implements version v2 of the AI SDK's contract; v3 (ai 6) and v4 (ai 7) are supported.",
   );
 });

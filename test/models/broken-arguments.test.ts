@@ -46,12 +46,12 @@ function calling(toolName: string, input: string, unified: Finish = 'tool-calls'
     doStream: async ({ prompt }) => {
       shown.push(prompt.at(-1));
       const reason = shown.length === 1 ? unified : 'stop';
-      const said: Part =
+      const texts: Part =
         shown.length === 1
           ? { type: 'tool-call', toolCallId: 'call_1', toolName, input }
           : { type: 'text-delta', id: '1', delta: 'Sorry.' };
       const finish: Part = { type: 'finish', finishReason: { unified: reason, raw: reason }, usage };
-      const chunks = [said, finish];
+      const chunks = [texts, finish];
       return { stream: simulateReadableStream({ chunks, initialDelayInMs: null, chunkDelayInMs: null }) };
     },
   });

@@ -24,13 +24,13 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))(
     it('tells a wrong key, and does not show it', async () => {
       fake = await FakeProvider.start(dialect);
       const key = 'Wrong-key-9876543210';
-      const said = await check(dialect.environment(fake.url, key));
-      expect(said).toContain(
+      const texts = await check(dialect.environment(fake.url, key));
+      expect(texts).toContain(
         name === 'bedrock'
           ? 'The model it does not work: its provider does not let this key use it (403). It says: '
           : 'The model it does not work: its provider does not accept the key (401). It says: ',
       );
-      expect(said).not.toContain(key);
+      expect(texts).not.toContain(key);
     });
 
     it.each([

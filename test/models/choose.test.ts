@@ -199,7 +199,7 @@ describe('a choice that cannot work says what to do', () => {
     [{ DUOLOGUE_MODEL: 'compatible' }, 'DUOLOGUE_MODEL names no model: write compatible/ and the name'],
     [
       { DUOLOGUE_MODEL: 'compatible/x', DUOLOGUE_COMPATIBLE_URL: 'localhost' },
-      'DUOLOGUE_COMPATIBLE_URL is "localhost", which is no address such as',
+      'DUOLOGUE_COMPATIBLE_URL is "localhost", which is not an address such as',
     ],
     [
       { OPENAI_API_KEY: 'k', DUOLOGUE_OPENAI_API: 'soap' },
@@ -243,8 +243,8 @@ test('the versions it names for missing packages are those that the demo brings'
     { DUOLOGUE_MODEL: 'compatible/x', DUOLOGUE_COMPATIBLE_URL: 'http://localhost/v1' },
   ];
   for (const env of environments) {
-    const said = await chooseModel(env, { load }).catch((error: Error) => error.message);
-    const [, name = '', version] = /npm install (.+)@([^@]+)$/.exec(String(said)) ?? [];
+    const texts = await chooseModel(env, { load }).catch((error: Error) => error.message);
+    const [, name = '', version] = /npm install (.+)@([^@]+)$/.exec(String(texts)) ?? [];
     expect([name, version]).toEqual([name, dependencies[name]]);
     expect(version).toBeDefined();
   }

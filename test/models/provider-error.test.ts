@@ -148,7 +148,7 @@ it.each([
   ['404', /^The model provider does not know the model that this server asks for \(404\)\.$/],
   ['QUOTA', /^The quota of this server at the model provider is used up\.$/],
   ['UNREACHABLE', /^The model provider cannot be reached: try again in a moment\.$/],
-  ['529', /^The model provider has a fault or too much to do \(529\): try again in a moment\.$/],
+  ['529', /^The model provider has a fault or is overloaded \(529\): try again in a moment\.$/],
   ['SAFETY', /^The model refused to answer \(safety\): try other words\.$/],
   ['MALFORMED_FUNCTION_CALL', /^The model stopped: malformed function call\.$/],
   ['UNKNOWN_ERROR', /^The agent failed to answer\. Please try again\.$/],

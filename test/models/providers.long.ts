@@ -36,7 +36,7 @@ everyone('%s', (_name, dialect) => {
 });
 
 const BUSY = (code: number) =>
-  `The model provider has a fault or too much to do (${code}): try again in a moment.`;
+  `The model provider has a fault or is overloaded (${code}): try again in a moment.`;
 const BROKE_OFF = 'The answer of the model broke off: try again.';
 const LATE = 'The model did not answer in time: try again.';
 const UNREADABLE = 'The arguments of the call could not be read';

@@ -46,8 +46,8 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('%s',
     '[S7] [E4] a fault is told, runs no tool, and the next message works: %s over %s',
     async (fault, mode) => {
       const { errorText, ran, nextIsAnswered } = await askWithFaults(fake, tool, mode, [fault]);
-      expect({ isTold: /^The [^.]+\.$/.test(errorText ?? ''), ran, nextIsAnswered }).toEqual({
-        isTold: true,
+      expect({ isReported: /^The [^.]+\.$/.test(errorText ?? ''), ran, nextIsAnswered }).toEqual({
+        isReported: true,
         ran: 0,
         nextIsAnswered: true,
       });
@@ -89,11 +89,11 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('%s',
     async (mode) => {
       const printed: unknown[] = [];
       for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) {
-        vi.spyOn(console, method).mockImplementation((...said) => void printed.push(said));
+        vi.spyOn(console, method).mockImplementation((...texts) => void printed.push(texts));
       }
       for (const stream of [process.stdout, process.stderr]) {
-        vi.spyOn(stream, 'write').mockImplementation((said) => {
-          printed.push(String(said));
+        vi.spyOn(stream, 'write').mockImplementation((texts) => {
+          printed.push(String(texts));
           return true;
         });
       }

@@ -4,6 +4,7 @@ import { withLiveFacts } from '../../src/adk/live-facts.ts';
 import { callModel } from '../../src/models/model-call.ts';
 import type { RetryPolicy } from '../../src/models/retry-policy.ts';
 import type { WaitingReason } from '../../src/protocol/index.ts';
+import { modelErrorText } from '../../src/server/conversation/state/errors.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, say } from '../support/harness.ts';
@@ -162,8 +163,8 @@ describe('a model that has said something', () => {
     ['a word', partial('Hel')],
     ['a tool call that is not shown yet', { ...call('pay', {}), partial: true }],
     ['nothing but that it writes', { partial: true }],
-  ])('[S17b] is never asked again: %s', async (_name, said) => {
-    const { model, responses } = calling([[said, failing(503)]]);
+  ])('[S17b] is never asked again: %s', async (_name, texts) => {
+    const { model, responses } = calling([[texts, failing(503)]]);
     const all = await rest(responses);
     expect(all.at(-1)).toMatchObject({ errorCode: '503', partial: false });
     expect(all.at(-1)?.content?.parts?.some((part) => part.functionCall) ?? false).toBe(false);
@@ -312,8 +313,8 @@ describe('a conversation with a model that falls silent again and again', () => 
       const options = { clock, retryPolicy, driver, socketLimits };
       const { connect, model } = await live(turns(), [fourTools().weather], options);
       const socket = await connect();
-      for (const [index, said] of ['weather?', 'hello', 'still there?'].entries()) {
-        socket.say(said);
+      for (const [index, texts] of ['weather?', 'hello', 'still there?'].entries()) {
+        socket.say(texts);
         while (socket.dones <= index) {
           await turnOfEvents();
           clock.advance(100);
@@ -323,7 +324,7 @@ describe('a conversation with a model that falls silent again and again', () => 
       expect(written).toEqual(['Rain.', 'Hel', 'Here.']);
       expect([socket.dones, model.left]).toEqual([3, 0]);
       expect(socket.chunks.filter(({ type }) => type === 'error')).toEqual([
-        { type: 'error', errorText: 'The model did not answer in time: try again.' },
+        { type: 'error', errorText: modelErrorText('SILENT', '') },
       ]);
       socket.close();
     },

@@ -42,10 +42,12 @@ describe('files in requests to models', () => {
 
   test('a live session gets pictures and texts, and is told of a file that it cannot read', () => {
     const content: Content = { role: 'user', parts: [csv, pdf, picture, { text: 'What is this?' }] };
-    const told = { text: '[The user attached a.pdf (application/pdf). This live session cannot read it.]' };
+    const reported = {
+      text: '[The user attached a.pdf (application/pdf). This live session cannot read it.]',
+    };
     expect(readableLive(content)).toEqual({
       role: 'user',
-      parts: [csvText, told, picture, { text: 'What is this?' }],
+      parts: [csvText, reported, picture, { text: 'What is this?' }],
     });
     // The same when a new session gets the history. What the user spoke is left out of it.
     const speech = inline('audio/wav', 'RIFF');

@@ -13,7 +13,8 @@ const line = (id: string, text: string) => ({
 });
 const lines = [line('sum', '4'), line('planet', 'Jupiter')];
 const jsonl = lines.map((one) => JSON.stringify(one)).join('\n');
-const told = (results: ReturnType<typeof parseBatch>) => results.map(({ id, record }) => [id, record.text]);
+const reported = (results: ReturnType<typeof parseBatch>) =>
+  results.map(({ id, record }) => [id, record.text]);
 const both = [
   ['sum', '4'],
   ['planet', 'Jupiter'],
@@ -27,11 +28,11 @@ describe('a batch', () => {
     ['a list', lines],
     ['the text of a list', JSON.stringify(lines)],
   ])('as %s gives a record for each result', (_, raw) => {
-    expect(told(parseBatch(raw))).toEqual(both);
+    expect(reported(parseBatch(raw))).toEqual(both);
   });
 
   it('of one result, or of none', () => {
-    expect(told(parseBatch(lines[0]))).toEqual([['sum', '4']]);
+    expect(reported(parseBatch(lines[0]))).toEqual([['sum', '4']]);
     expect(parseBatch('')).toEqual([]);
   });
 
@@ -43,7 +44,7 @@ describe('a batch', () => {
     ["Google's", { key: 'r', response: { candidates: [{ content: { parts: [{ text: 'Hi' }] } }] } }],
     ["Bedrock's", { recordId: 'r', modelInput: {}, modelOutput: answer('Hi') }],
   ])('of %s file has the name of its request', (_, result) => {
-    expect(told(parseBatch(JSON.stringify(result)))).toEqual([['r', 'Hi']]);
+    expect(reported(parseBatch(JSON.stringify(result)))).toEqual([['r', 'Hi']]);
   });
 
   it('with a broken line keeps the others', () => {

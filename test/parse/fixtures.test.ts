@@ -49,11 +49,11 @@ describe('every fixture', () => {
   it.each(names)('%s is read the same without a provider name, as text and as bytes', (name) => {
     const { response, provider } = load(name);
     const text = JSON.stringify(response);
-    const told = { ...parse(response, { provider }), provider: '', detected: true };
+    const reported = { ...parse(response, { provider }), provider: '', detected: true };
     const blank = (raw: unknown) => ({ ...parse(raw), provider: '', detected: true });
     expect(blank(response)).toEqual({
-      ...told,
-      warnings: told.warnings.filter((w) => w.code !== 'provider_mismatch'),
+      ...reported,
+      warnings: reported.warnings.filter((w) => w.code !== 'provider_mismatch'),
     });
     expect(blank(text)).toEqual(blank(response));
     expect(blank(new TextEncoder().encode(text))).toEqual(blank(response));

@@ -52,13 +52,13 @@ describe.each(['sse', 'bidi'] as const)('a message of %s', (mode) => {
   );
 
   test('is told here with every chunk that it can have', () => {
-    const told = new Set(
+    const reported = new Set(
       fc.sample(acts, { numRuns: 300, seed: 1 }).flatMap((story) => chunksOf(story).map(({ type }) => type)),
     );
     const expected = CHUNK_TYPES.filter(
       (type) => type !== 'error' && (mode === 'bidi' || type !== 'finish-step'),
     );
-    expect(expected.filter((type) => !told.has(type))).toEqual([]);
+    expect(expected.filter((type) => !reported.has(type))).toEqual([]);
   });
 
   test('[C11] is the same when it is taken up again after any response', () => {

@@ -28,16 +28,16 @@ async function run(url: string): Promise<Results> {
     env: { PATH: process.env.PATH ?? '', PYTHONDONTWRITEBYTECODE: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const said = { out: '', error: '' };
+  const texts = { out: '', error: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said.out += text;
+    texts.out += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said.error += text;
+    texts.error += text;
   });
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`check.py ended with ${code}:\n${said.error}`);
-  return JSON.parse(said.out) as Results;
+  if (code !== 0) throw new Error(`check.py ended with ${code}:\n${texts.error}`);
+  return JSON.parse(texts.out) as Results;
 }
 
 const settled = { errors: [], sameAsStored: true };

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Input, type InputPart, LIMITS, ProtocolError, readInput } from '../../src/protocol/index.ts';
 
 const user = (fields: object) => [{ id: 'm1', role: 'user', ...fields }];
-const said = (...parts: InputPart[]): Input => ({ kind: 'message', id: 'm1', parts });
+const texts = (...parts: InputPart[]): Input => ({ kind: 'message', id: 'm1', parts });
 const text = (value: string): InputPart => ({ type: 'text', text: value });
 
 /** The code that reading ends with; the text when it is read. */
@@ -18,15 +18,15 @@ function codeOf(messages: unknown, limits = LIMITS): string {
 
 describe('the last message', () => {
   test.each<[string, object, Input]>([
-    ['parts', { parts: [{ type: 'text', text: 'hi' }] }, said(text('hi'))],
-    ['a text as content', { content: 'hi' }, said(text('hi'))],
-    ['parts as content', { content: [{ type: 'text', text: 'hi' }] }, said(text('hi'))],
+    ['parts', { parts: [{ type: 'text', text: 'hi' }] }, texts(text('hi'))],
+    ['a text as content', { content: 'hi' }, texts(text('hi'))],
+    ['parts as content', { content: [{ type: 'text', text: 'hi' }] }, texts(text('hi'))],
     [
       'parts, with the same text in content',
       { content: 'hi', parts: [{ type: 'text', text: 'hi' }] },
-      said(text('hi')),
+      texts(text('hi')),
     ],
-    ['content beside empty parts', { content: 'hi', parts: [] }, said(text('hi'))],
+    ['content beside empty parts', { content: 'hi', parts: [] }, texts(text('hi'))],
     [
       'attachments that are parts',
       {
@@ -35,7 +35,7 @@ describe('the last message', () => {
           { type: 'image', data: 'aGk=', media_type: 'image/png' },
         ],
       },
-      said(text('what is it?'), { type: 'file', mediaType: 'image/png', data: 'aGk=' }),
+      texts(text('what is it?'), { type: 'file', mediaType: 'image/png', data: 'aGk=' }),
     ],
     [
       'content beside attachments that are files',
@@ -46,7 +46,7 @@ describe('the last message', () => {
           { url: 'data:image/webp;base64,aGk=' },
         ],
       },
-      said(
+      texts(
         text('look'),
         { type: 'file', mediaType: 'image/png', data: 'aGk=', filename: 'a.png' },
         { type: 'file', mediaType: 'image/webp', data: 'aGk=' },
@@ -55,17 +55,17 @@ describe('the last message', () => {
     [
       'a file without a file name',
       { parts: [{ type: 'file', mediaType: 'image/jpeg', url: 'data:image/jpeg;base64,aGk=' }] },
-      said({ type: 'file', mediaType: 'image/jpeg', data: 'aGk=' }),
+      texts({ type: 'file', mediaType: 'image/jpeg', data: 'aGk=' }),
     ],
     [
       'a file with a file name, its type named by the URL alone',
       { parts: [{ type: 'file', filename: 'x.png', url: 'DATA:image/png;name=x;base64,aGk=' }] },
-      said({ type: 'file', mediaType: 'image/png', data: 'aGk=', filename: 'x.png' }),
+      texts({ type: 'file', mediaType: 'image/png', data: 'aGk=', filename: 'x.png' }),
     ],
     [
       'a file of no named type',
       { parts: [{ type: 'file', url: 'data:;base64,aGk=' }] },
-      said({ type: 'file', mediaType: '', data: 'aGk=' }),
+      texts({ type: 'file', mediaType: '', data: 'aGk=' }),
     ],
     [
       'a file that was stored before',
@@ -75,7 +75,7 @@ describe('the last message', () => {
           { type: 'file', url: '/files/f2' },
         ],
       },
-      said(
+      texts(
         { type: 'stored-file', url: '/files/f1', mediaType: 'image/png', filename: 'x' },
         { type: 'stored-file', url: '/files/f2' },
       ),
@@ -83,17 +83,17 @@ describe('the last message', () => {
     [
       'an image as data',
       { parts: [{ type: 'data-image', data: { mediaType: 'image/png', data: 'aGk=' } }] },
-      said({ type: 'file', mediaType: 'image/png', data: 'aGk=' }),
+      texts({ type: 'file', mediaType: 'image/png', data: 'aGk=' }),
     ],
     [
       'an image as data, flat',
       { parts: [{ type: 'data-image', mediaType: 'image/png', data: 'aGk=' }] },
-      said({ type: 'file', mediaType: 'image/png', data: 'aGk=' }),
+      texts({ type: 'file', mediaType: 'image/png', data: 'aGk=' }),
     ],
     [
       'an image with the newer spelling and a file name',
       { parts: [{ type: 'image', data: 'aGk=', mediaType: 'image/png', filename: 'x' }] },
-      said({ type: 'file', mediaType: 'image/png', data: 'aGk=', filename: 'x' }),
+      texts({ type: 'file', mediaType: 'image/png', data: 'aGk=', filename: 'x' }),
     ],
   ])('[C15] [C15a] [C15b] is read from %s', (_what, fields, input) => {
     expect(readInput(user(fields))).toEqual(input);
@@ -108,8 +108,8 @@ describe('the last message', () => {
       { role: 'assistant', parts: 'nonsense' },
       { role: 'user', parts: [{}] },
     ];
-    expect(readInput([...before, ...user({ content: 'hi' })])).toEqual(said(text('hi')));
-    expect(readInput([...Array(200_000).fill(null), ...user({ content: 'hi' })])).toEqual(said(text('hi')));
+    expect(readInput([...before, ...user({ content: 'hi' })])).toEqual(texts(text('hi')));
+    expect(readInput([...Array(200_000).fill(null), ...user({ content: 'hi' })])).toEqual(texts(text('hi')));
   });
 
   test.each([
@@ -136,7 +136,7 @@ describe('the last message', () => {
       { type: 'reasoning', text: 'secret' },
       { type: 'tool-pay', toolCallId: 'c', state: 'output-available', output: 1 },
     ];
-    expect(readInput(user({ parts }))).toEqual(said(text(' \n'), text('hi')));
+    expect(readInput(user({ parts }))).toEqual(texts(text(' \n'), text('hi')));
   });
 
   const approved = {
@@ -177,7 +177,7 @@ describe('the last message', () => {
   });
 
   test('[T8a] of a user who says something is a message, and its tool parts are not read', () => {
-    expect(readInput(user({ parts: [approved, { type: 'text', text: 'hi' }] }))).toEqual(said(text('hi')));
+    expect(readInput(user({ parts: [approved, { type: 'text', text: 'hi' }] }))).toEqual(texts(text('hi')));
   });
 });
 
@@ -349,7 +349,7 @@ describe('limits of a message', () => {
     ];
     const cut = 'n'.repeat(256);
     expect(readInput(user({ parts }))).toEqual(
-      said(
+      texts(
         { type: 'file', mediaType: cut, data: 'AA==', filename: cut },
         { type: 'file', mediaType: cut, data: 'aGk=' },
       ),

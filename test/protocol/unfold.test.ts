@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Chunk, Grammar, type Message, MessageFold, unfold } from '../../src/protocol/index.ts';
 
 const facts = { runsOn: 'server', asks: true };
-const said: Chunk[] = [
+const texts: Chunk[] = [
   { type: 'start', messageId: 'm1', messageMetadata: { createdAt: 1 } },
   { type: 'reasoning-start', id: '0' },
   { type: 'reasoning-delta', id: '0', delta: 'Hm.' },
@@ -39,7 +39,7 @@ function folded(
 
 describe('a stored message told again', () => {
   it('[S19b] becomes the same message, in chunks of the protocol', () => {
-    const message = folded(said);
+    const message = folded(texts);
     const chunks = unfold(message);
     expect(folded(chunks)).toEqual(message);
     const grammar = new Grammar('sse');
@@ -47,7 +47,7 @@ describe('a stored message told again', () => {
   });
 
   it('[S19b] goes on behind the parts that were there before, with how their calls ended', () => {
-    const message = folded(said);
+    const message = folded(texts);
     const before: Message = {
       ...message,
       parts: message.parts.slice(0, 4).map((part) =>
@@ -67,8 +67,8 @@ describe('a stored message told again', () => {
 
   it('[S19b] asks what is still open, and nothing that was decided', () => {
     const ask: Chunk[] = [
-      ...said.slice(0, 1),
-      ...said.slice(7, 9),
+      ...texts.slice(0, 1),
+      ...texts.slice(7, 9),
       {
         type: 'tool-approval-request',
         toolCallId: 'c1',

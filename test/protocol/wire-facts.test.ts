@@ -34,8 +34,8 @@ describe('places in the log', () => {
     second.close();
 
     const third = await server.connect(`?session=s&last=${done}`);
-    const told = await third.chunk('data-session');
-    expect([told.data.resumed, idsOf(third)[0]]).toEqual([true, done]);
+    const reported = await third.chunk('data-session');
+    expect([reported.data.resumed, idsOf(third)[0]]).toEqual([true, done]);
     third.say('again');
     await third.done();
     expect([dones(second), dones(third)]).toEqual([1, 1]);
@@ -44,7 +44,7 @@ describe('places in the log', () => {
 
   it('[S2d] a post names the chunk before its response, and the response can be read again after it', async () => {
     const server = await live([[text('One.')], [text('Two.')]]);
-    const body = (said: string) => ({ id: 's', messages: [{ role: 'user', content: said }] });
+    const body = (texts: string) => ({ id: 's', messages: [{ role: 'user', content: texts }] });
     const first = await server.post(body('a'));
     const second = await server.post(body('b'));
     const last = second.headers.get('x-duologue-last') ?? '';
@@ -71,9 +71,9 @@ describe('a handshake', () => {
     expect(socket.socket.protocol).toBe('duologue.v2');
     socket.say('hi');
     await socket.done();
-    const told = socket.received.flatMap((one) => (one.kind === 'chunk' ? [one] : []));
-    const unnamed = told.filter(({ id }) => id === undefined).map(({ chunk }) => chunk.type);
-    expect([told.length > 4, unnamed]).toEqual([true, []]);
+    const reported = socket.received.flatMap((one) => (one.kind === 'chunk' ? [one] : []));
+    const unnamed = reported.filter(({ id }) => id === undefined).map(({ chunk }) => chunk.type);
+    expect([reported.length > 4, unnamed]).toEqual([true, []]);
   });
 });
 

@@ -41,15 +41,15 @@ describe('switching modes', () => {
     const { served } = await live([[text('one')], [text('two')], [text('three')]]);
     const page = mount({ url: served.url, mode: 'sse' });
     void page.now.sendMessage({ text: '1' });
-    await page.said('one');
+    await page.texts('one');
     page.update({ mode: 'bidi' });
     await page.until(({ mode, connection }) => mode === 'bidi' && connection.status === 'live');
     void page.now.sendMessage({ text: '2' });
-    await page.said('two');
+    await page.texts('two');
     page.update({ mode: 'sse' });
     await page.until(({ mode }) => mode === 'sse');
     void page.now.sendMessage({ text: '3' });
-    expect(story(await page.said('three'))).toEqual([
+    expect(story(await page.texts('three'))).toEqual([
       ['user', '1'],
       ['assistant', 'one'],
       ['user', '2'],
@@ -95,13 +95,13 @@ describe('switching modes', () => {
       ({ mode, connection }) => mode === to && (to === 'sse' || connection.status === 'live'),
     );
     void page.now.approve(firstApproval(asked));
-    await page.said('Paid.');
+    await page.texts('Paid.');
     page.update({ mode: from });
     await page.until(
       ({ mode, connection }) => mode === from && (from === 'sse' || connection.status === 'live'),
     );
     void page.now.sendMessage({ text: 'bye' });
-    expect(story(await page.said('Bye.'))).toEqual([
+    expect(story(await page.texts('Bye.'))).toEqual([
       ['user', 'pay'],
       ['assistant', ['process_payment', 'output-available', PAID], 'Paid.'],
       ['user', 'bye'],
@@ -118,7 +118,7 @@ describe('the connection of a page', () => {
     await page.until(({ session }) => session.status === 'ready');
     expect(page.now.connection).toEqual({ status: 'idle' });
     void page.now.sendMessage({ text: 'hi' });
-    await page.said('Hello');
+    await page.texts('Hello');
     expect(page.sockets.length).toBe(1);
     const closed = new Promise((resolve) => page.sockets[0]?.once('close', resolve));
     page.unmount();
@@ -141,7 +141,7 @@ describe('the connection of a page', () => {
       const { served } = await live([[text('one')], turn, [text('three')]]);
       const first = here(served.url, one, { messages: [] });
       void first.now.sendMessage({ text: '1' });
-      await first.said('one');
+      await first.texts('one');
       const second = here(served.url, other);
       await second.until(isThere);
       // A page that posts is active while no socket is.
@@ -150,8 +150,8 @@ describe('the connection of a page', () => {
       void second.now.sendMessage({ text: '2' });
       await first.until((now) => story(now).flat().includes('Well, '));
       goOn();
-      await second.said('Well, yes.');
-      await first.said('Well, yes.');
+      await second.texts('Well, yes.');
+      await first.texts('Well, yes.');
       await first.until(({ active }) => active.isHere === (one === 'sse' && other === 'sse'));
       first.now.active.claim();
       await first.until(({ active }) => active.isHere);
@@ -164,19 +164,19 @@ describe('the connection of a page', () => {
         ['user', '3'],
         ['assistant', 'three'],
       ];
-      expect(story(await first.said('three'))).toEqual(whole);
-      expect(story(await second.said('three'))).toEqual(whole);
+      expect(story(await first.texts('three'))).toEqual(whole);
+      expect(story(await second.texts('three'))).toEqual(whole);
     });
 
     test('[B32] a picture is shown on the other page, from wherever that page is', async () => {
       const { served } = await live([[text('Hi.')], [text('Nice.')]]);
       const first = here(served.url, one, { messages: [] });
       void first.now.sendMessage({ text: 'hi' });
-      await first.said('Hi.');
+      await first.texts('Hi.');
       const second = here(served.url, other);
       await second.until(isThere);
       void first.now.sendMessage({ text: 'look', files: [PICTURE] });
-      const { messages } = await second.said('Nice.');
+      const { messages } = await second.texts('Nice.');
       const part = messages[2]?.parts.find(({ type }) => type === 'file') as { url: string } | undefined;
       const shown = await fetch(String(part?.url));
       expect([part?.url.startsWith(served.url), shown.headers.get('content-type')]).toEqual([
@@ -187,9 +187,9 @@ describe('the connection of a page', () => {
 
     test('[B30] a card that is answered on one page closes on the other, which hears who decided', async () => {
       const log: string[] = [];
-      const told: Record<string, string[]> = { first: [], second: [] };
+      const reported: Record<string, string[]> = { first: [], second: [] };
       const hears = (page: string) => (data: TransientData) => {
-        if (data.type === 'data-decided') told[page]?.push(data.data.by);
+        if (data.type === 'data-decided') reported[page]?.push(data.data.by);
       };
       const { payment } = fourTools(log);
       const { served } = await live([[call('process_payment', PAY)], [text('Paid.')]], [payment]);
@@ -200,11 +200,11 @@ describe('the connection of a page', () => {
       const asked = await second.until((now) => isThere(now) && now.approvals.length > 0);
       const { connection } = asked;
       void second.now.approve(firstApproval(asked));
-      const whole = story(await second.said('Paid.'));
-      expect(story(await first.said('Paid.'))).toEqual(whole);
+      const whole = story(await second.texts('Paid.'));
+      expect(story(await first.texts('Paid.'))).toEqual(whole);
       expect([log, first.now.approvals, second.now.approvals]).toEqual([['pay Alice 30'], [], []]);
       const by = other === 'bidi' && connection.status === 'live' ? connection.connectionId : 'live_user';
-      expect(told).toEqual({ first: [by], second: [] });
+      expect(reported).toEqual({ first: [by], second: [] });
     });
 
     test('[S6] [T17] of two cards one is answered here and one there, and both count', async () => {
@@ -225,8 +225,8 @@ describe('the connection of a page', () => {
       void first.now.approve(firstApproval(asked));
       await second.until(({ approvals }) => approvals.length === 1);
       void second.now.deny(seen.approvals[1] as (typeof seen.approvals)[number]);
-      const whole = story(await first.said('Done.'));
-      expect(story(await second.said('Done.'))).toEqual(whole);
+      const whole = story(await first.texts('Done.'));
+      expect(story(await second.texts('Done.'))).toEqual(whole);
       expect(whole[1]).toEqual([
         'assistant',
         ['process_payment', 'output-available', PAID],
@@ -252,8 +252,8 @@ describe('the connection of a page', () => {
       const second = here(served.url, other, { tools: tools('second') });
       const asked = await second.until((now) => isThere(now) && now.approvals.length > 0);
       void second.now.approve(firstApproval(asked));
-      await second.said('Tokyo');
-      await first.said('Tokyo');
+      await second.texts('Tokyo');
+      await first.texts('Tokyo');
       expect(ran).toEqual(['second']);
     });
 
@@ -267,12 +267,12 @@ describe('the connection of a page', () => {
       const tools = (page: string) => ({ change_bgm: () => void ran.push(page) });
       const first = here(served.url, one, { messages: [], tools: tools('first') });
       void first.now.sendMessage({ text: 'hi' });
-      await first.said('Hi.');
+      await first.texts('Hi.');
       const second = here(served.url, other, { tools: tools('second') });
       await second.until(isThere);
       void first.now.sendMessage({ text: 'music' });
-      await first.said('On.');
-      await second.said('On.');
+      await first.texts('On.');
+      await second.texts('On.');
       expect(ran).toEqual(['first']);
     });
   });
@@ -303,9 +303,9 @@ describe('the connection of a page', () => {
     await second.until(({ active }) => active.isHere);
     await first.until(({ active }) => !active.isHere);
     end();
-    const whole = story(await first.said('On.'));
+    const whole = story(await first.texts('On.'));
     expect(whole[1]).toEqual(['assistant', ['change_bgm', 'output-available', 'first'], 'On.']);
-    expect(story(await second.said('On.'))).toEqual(whole);
+    expect(story(await second.texts('On.'))).toEqual(whole);
     expect(ran).toEqual(['first']);
   });
 
@@ -326,7 +326,7 @@ describe('the connection of a page', () => {
     await page.until(({ messages }) => JSON.stringify(messages).includes('"recipient":"Bob","amount":40'));
     expect(log).toEqual(['pay Bob 40']);
     void page.now.deny(alice);
-    const now = await page.said('Done.');
+    const now = await page.texts('Done.');
     expect(story(now)[1]).toEqual([
       'assistant',
       ['process_payment', 'output-error', 'User denied the tool call'],
@@ -349,7 +349,7 @@ describe('the connection of a page', () => {
     page.sockets[0]?.terminate();
     await page.until(({ connection }) => connection.status === 'reconnecting');
     goOn();
-    const now = await page.said('Well, yes.');
+    const now = await page.texts('Well, yes.');
     expect(story(now)).toEqual([
       ['user', 'really?'],
       ['assistant', 'Well, yes.'],
@@ -364,13 +364,13 @@ describe('the connection of a page', () => {
     const served = await serve(before.duologue, { port: 0 });
     const page = mount({ url: served.url, mode: 'bidi' });
     void page.now.sendMessage({ text: '1' });
-    await page.said('one');
+    await page.texts('one');
     await served.close();
     await page.until(({ connection }) => connection.status !== 'live');
     void page.now.sendMessage({ text: '2' });
     const after = harness([[text('two')]], [], options);
     const again = await serve(after.duologue, { port: served.port });
-    const now = await page.said('two');
+    const now = await page.texts('two');
     await again.close();
     expect(story(now)).toEqual([
       ['user', '1'],
@@ -389,7 +389,7 @@ describe('what comes while no answer is read', () => {
     });
     const page = mount({ url: served.url, mode: 'bidi' });
     void page.now.sendMessage({ text: 'pay' });
-    expect(story(await page.said('Too late.'))).toEqual([
+    expect(story(await page.texts('Too late.'))).toEqual([
       ['user', 'pay'],
       ['assistant', ['process_payment', 'output-error', 'Approval request timed out'], 'Too late.'],
     ]);

@@ -142,14 +142,14 @@ it('what is posted to a process that is killed is said once, pays once and is sh
   expect([whole.isShown, whole.paid, whole.messages.length, whole.blocks > 8]).toEqual([true, 1, 2, true]);
   for (let after = 1; after < whole.blocks; after++) {
     const { messages, paid, isShown } = await survive(after);
-    const [said, answer] = messages;
+    const [texts, answer] = messages;
     // Of an answer that was cut off the page goes on showing what it has shown (R7).
     const isCutOff = answer?.metadata?.cutOff === true;
     // One that was killed while it paid cannot know whether it did, and does not pay again.
     const isUnknown = JSON.stringify(answer).includes(OUTCOME_UNKNOWN);
     expect({
       after,
-      roles: [said?.role, answer?.role, messages.length],
+      roles: [texts?.role, answer?.role, messages.length],
       isShown: isShown || isCutOff,
       paid: isUnknown && paid === 0 ? 1 : paid,
     }).toEqual({ after, roles: ['user', 'assistant', 2], isShown: true, paid: 1 });

@@ -77,7 +77,7 @@ describe.each(modes)('[S18] a long conversation over %s', (mode) => {
     const read = await page.until(({ session }) => session.status === 'ready');
     expect([idsOf(read), read.session.hasOlder]).toEqual([ids.slice(50), true]);
     void page.now.sendMessage({ text: 'hi' });
-    const answered = await page.said('Hello.');
+    const answered = await page.texts('Hello.');
     expect(idsOf(answered).slice(0, 200)).toEqual(ids.slice(50));
     await answered.session.loadOlder();
     const whole = await page.until(({ session }) => !session.hasOlder);
@@ -91,7 +91,7 @@ describe.each(modes)('[S18] a long conversation over %s', (mode) => {
     await page.until(({ session }) => session.status === 'ready');
     void page.now.sendMessage({ text: 'hi' });
     await page.now.session.loadOlder();
-    const answered = await page.said('Hello.');
+    const answered = await page.texts('Hello.');
     expect(idsOf(answered).slice(0, 200)).toEqual(ids.slice(50));
     expect(answered.messages).toHaveLength(202);
   });
@@ -104,7 +104,7 @@ describe.each(modes)('[S18] a long conversation over %s', (mode) => {
     await elsewhere.now.session.loadOlder();
     await elsewhere.until(({ messages }) => messages.length === 200);
     void elsewhere.now.sendMessage({ text: 'another question', messageId: 'm100' });
-    await elsewhere.said('Hello.');
+    await elsewhere.texts('Hello.');
     const now = await here.until(
       ({ messages, session }) => session.status === 'ready' && messages.at(-2)?.id === 'm100',
     );
@@ -119,12 +119,12 @@ test('[S18] an open card that stands before the newest page is loaded with it', 
   const first = open('bidi');
   await first.until(({ session }) => session.status === 'ready');
   void first.now.sendMessage({ text: 'hi' });
-  await first.said('Hello.');
+  await first.texts('Hello.');
   void first.now.sendMessage({ text: 'pay' });
   const [approval] = (await first.asked()).approvals;
   for (let n = 0; n < 55; n++) {
     void first.now.sendMessage({ text: `and ${n}` });
-    await first.said(`Answer ${n}.`);
+    await first.texts(`Answer ${n}.`);
   }
   first.unmount();
   const second = open('bidi');

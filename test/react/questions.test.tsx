@@ -44,7 +44,7 @@ function shop(): Workflow {
 }
 
 /** An agent that asks for a name with ADK's own tool. */
-function asker(...last: string[]): LlmAgent {
+function questioner(...last: string[]): LlmAgent {
   const model = new ScriptedModel([
     [call('adk_request_input', { message: 'Your name?' }, 'call-1')],
     ...last.map((words) => [text(words)]),
@@ -78,7 +78,7 @@ describe.each(modes)(`questions of useDuologue on ${hooks}, over %s`, (mode) => 
       expiresAt: clock.now() + 60_000,
     });
     await page.now.answer(question, { size: 'M' });
-    const { questions, messages } = await page.said('Ordered {"size":"M"}.');
+    const { questions, messages } = await page.texts('Ordered {"size":"M"}.');
     expect(questions).toEqual([]);
     expect(story({ messages } as UseDuologueHelpers).at(-1)).toEqual([
       'assistant',
@@ -100,7 +100,7 @@ describe.each(modes)(`questions of useDuologue on ${hooks}, over %s`, (mode) => 
     expect(page.now.questions).toEqual([question]);
     expect(page.now.error).toBeUndefined();
     await page.now.answer(question, { size: 'S' });
-    await page.said('Ordered {"size":"S"}.');
+    await page.texts('Ordered {"size":"S"}.');
   });
 
   test('[T34c] a question can be declined, with and without a reason', async () => {
@@ -108,11 +108,11 @@ describe.each(modes)(`questions of useDuologue on ${hooks}, over %s`, (mode) => 
       ['too dear', 'The user declined to answer: too dear'],
       [undefined, 'The user declined to answer'],
     ] as const) {
-      const { served } = await live([], [], { agent: asker('Never mind.') });
+      const { served } = await live([], [], { agent: questioner('Never mind.') });
       const page = mount({ url: served.url, mode });
       void page.now.sendMessage({ text: 'hi' });
       await page.now.decline(first(await questioned(page)), reason);
-      const now = await page.said('Never mind.');
+      const now = await page.texts('Never mind.');
       expect(story(now).at(-1)).toEqual([
         'assistant',
         ['adk_request_input', 'output-error', end],
@@ -139,7 +139,7 @@ describe.each(modes)(`questions of useDuologue on ${hooks}, over %s`, (mode) => 
     const page = mount({ url: after.served.url, mode, sessionId });
     expect(first(await questioned(page))).toEqual(question);
     await page.now.answer(question, { size: 'M' });
-    await page.said('Ordered {"size":"M"}.');
+    await page.texts('Ordered {"size":"M"}.');
   });
 
   test('another page has the question too, until one of them answers', async () => {
@@ -151,7 +151,7 @@ describe.each(modes)(`questions of useDuologue on ${hooks}, over %s`, (mode) => 
     await questioned(other);
     await other.now.answer(question, { size: 'S' });
     for (const one of [page, other]) {
-      const { questions } = await one.said('Ordered {"size":"S"}.');
+      const { questions } = await one.texts('Ordered {"size":"S"}.');
       expect(questions).toEqual([]);
     }
   });
@@ -187,7 +187,7 @@ describe.each(modes)(`questions of useDuologue on ${hooks}, over %s`, (mode) => 
         () => page.now.approve(firstApproval(now)),
       ];
       for (const act of isFirst ? [answer, approve] : [approve, answer]) await act();
-      const ended = await page.said('Paid in blue.');
+      const ended = await page.texts('Paid in blue.');
       expect([ended.questions, ended.approvals]).toEqual([[], []]);
     }
   });
@@ -215,7 +215,7 @@ describe.each(modes)(`questions of useDuologue on ${hooks}, over %s`, (mode) => 
     expect(approval).toMatchObject({ message: 'How many seats?', payload: { seats: 1 } });
     await page.rest();
     await page.now.approve(approval, undefined, { seats: 3 });
-    const now = await page.said('Booked.');
+    const now = await page.texts('Booked.');
     expect(story(now).at(-1)).toEqual([
       'assistant',
       ['book', 'output-available', { booked: { seats: 3 } }],
@@ -231,7 +231,7 @@ describe.each(modes)(`questions of useDuologue on ${hooks}, over %s`, (mode) => 
     const question = first(await questioned(page));
     await page.rest();
     await page.now.answer(question, { size: 'S' });
-    await page.said('Ordered {"size":"S"}.');
+    await page.texts('Ordered {"size":"S"}.');
     const error = await page.now.answer(question, { size: 'M' }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'nothing_to_answer' });
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/protocol/index.ts';
 import { ShownMessages } from '../../src/react/shown-messages.ts';
 
-const said = (id: string): Message => ({ id, role: 'user', parts: [{ type: 'text', text: id }] });
+const texts = (id: string): Message => ({ id, role: 'user', parts: [{ type: 'text', text: id }] });
 const answer = (id: string, text: string, metadata?: Message['metadata']): Message => ({
   id,
   role: 'assistant',
@@ -15,27 +15,27 @@ describe('[R5] after a reset a page shows', () => {
   test.each<[string, Message[], Message[], Message[]]>([
     [
       'what the server has',
-      [said('u1'), answer('a1', 'One')],
-      [said('u1'), answer('a1', 'One two.')],
-      [said('u1'), answer('a1', 'One two.')],
+      [texts('u1'), answer('a1', 'One')],
+      [texts('u1'), answer('a1', 'One two.')],
+      [texts('u1'), answer('a1', 'One two.')],
     ],
     [
       'what it showed of an answer of which the server kept less',
-      [said('u1'), answer('a1', 'One two')],
-      [said('u1'), answer('a1', 'One', cut)],
-      [said('u1'), answer('a1', 'One two', cut)],
+      [texts('u1'), answer('a1', 'One two')],
+      [texts('u1'), answer('a1', 'One', cut)],
+      [texts('u1'), answer('a1', 'One two', cut)],
     ],
     [
       'nothing of an answer that was taken back elsewhere',
-      [said('u1'), answer('a1', 'One'), said('u2'), answer('a2', 'Two')],
-      [said('u1'), answer('a3', 'Other')],
-      [said('u1'), answer('a3', 'Other')],
+      [texts('u1'), answer('a1', 'One'), texts('u2'), answer('a2', 'Two')],
+      [texts('u1'), answer('a3', 'Other')],
+      [texts('u1'), answer('a3', 'Other')],
     ],
     [
       'what the person stopped as it was stored',
-      [said('u1'), answer('a1', 'One two three')],
-      [said('u1'), answer('a1', 'One two', { interrupted: true })],
-      [said('u1'), answer('a1', 'One two', { interrupted: true })],
+      [texts('u1'), answer('a1', 'One two three')],
+      [texts('u1'), answer('a1', 'One two', { interrupted: true })],
+      [texts('u1'), answer('a1', 'One two', { interrupted: true })],
     ],
   ])('%s', (_what, messages, known, expected) => {
     const chat = { messages };
@@ -45,7 +45,7 @@ describe('[R5] after a reset a page shows', () => {
 });
 
 test('[B28b] of a message that was interrupted, only what was heard stays', () => {
-  const chat = { messages: [said('u1'), answer('a1', 'One two')] };
+  const chat = { messages: [texts('u1'), answer('a1', 'One two')] };
   chat.messages[1]?.parts.push({ type: 'text', text: ' three', state: 'done' });
   const shown = new ShownMessages(chat);
   const cut = (length: number) => {

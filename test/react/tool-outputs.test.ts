@@ -18,7 +18,7 @@ async function outcome(mode: 'sse' | 'bidi', where: 'server' | 'client', made: u
   const { served, model } = await live([[call('measure', {})], [text('Done.')]], [tool]);
   const page = mount({ url: served.url, mode, tools: where === 'client' ? { measure: () => made } : {} });
   await page.now.sendMessage({ text: 'Measure!' });
-  const { messages } = await page.said('Done.');
+  const { messages } = await page.texts('Done.');
   const part = messages.at(-1)?.parts.find(({ type }) => type === 'tool-measure');
   const response = model.lastContents.at(-1)?.parts?.[0]?.functionResponse?.response;
   return { part, response };

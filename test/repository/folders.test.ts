@@ -41,12 +41,12 @@ test('the files that it names are there', () => {
 
 test('the table of the life of a call in ARCHITECTURE.md is the one of the code', () => {
   const rows = read('ARCHITECTURE.md').split('| state | meaning | may become |')[1]?.split('\n\n')[0] ?? '';
-  const told = [...rows.matchAll(/^\| (\w+) \|.*\| ([\w, ]+) \|$/gm)].map(([, stands, become = '']) => [
+  const reported = [...rows.matchAll(/^\| (\w+) \|.*\| ([\w, ]+) \|$/gm)].map(([, stands, become = '']) => [
     stands,
     become.split(', ').sort(),
   ]);
   const flow = Object.entries(CALL_TRANSITIONS).map(([stands, next]) => [stands, Object.values(next).sort()]);
-  expect(told).toEqual(flow.filter(([stands]) => stands !== 'settled'));
+  expect(reported).toEqual(flow.filter(([stands]) => stands !== 'settled'));
 });
 
 test('ARCHITECTURE.md names files and folders that are there', () => {

@@ -282,8 +282,8 @@ describe('the samples of docs/servers.md, in a project that has the packed libra
       expect(await (await fetch(`${base}/hello`)).text()).toBe('hello');
       const body = JSON.stringify({ id: 'a', messages: [{ role: 'user', content: 'hello' }] });
       const headers = { 'content-type': 'application/json' };
-      const said = await (await fetch(`${base}/stream`, { method: 'POST', headers, body })).text();
-      expect(said).toMatch(/"text-delta".*\[DONE\]/s);
+      const texts = await (await fetch(`${base}/stream`, { method: 'POST', headers, body })).text();
+      expect(texts).toMatch(/"text-delta".*\[DONE\]/s);
       expect(await firstFrame(`ws://localhost:${port}/live`)).toContain('"data-session"');
     } finally {
       const ended = once(child, 'exit');

@@ -220,7 +220,7 @@ describe('running a command', () => {
     expect(JSON.parse(stdout)).toEqual({
       code: 124,
       alive: false,
-      said: 'stopped: still running after 0.5 s',
+      texts: 'stopped: still running after 0.5 s',
     });
   });
 });

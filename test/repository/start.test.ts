@@ -23,15 +23,15 @@ test('npm start serves, says where and which model answers, and Ctrl-C ends it c
   });
   const ended = once(npm, 'exit');
   try {
-    const said: string[] = [];
+    const texts: string[] = [];
     for await (const line of createInterface(npm.stdout)) {
-      said.push(line);
+      texts.push(line);
       if (line.startsWith('Data: ')) break;
     }
-    const url = /^Duologue listens on (http:\/\/\S+)$/m.exec(said.join('\n'))?.[1];
+    const url = /^Duologue listens on (http:\/\/\S+)$/m.exec(texts.join('\n'))?.[1];
     const health = await fetch(`${url}/health`);
-    expect({ said: said.slice(-4).map((line) => line.split(':')[0]), status: health.status }).toEqual({
-      said: ['Duologue listens on http', 'Model', 'Another model', 'Data'],
+    expect({ texts: texts.slice(-4).map((line) => line.split(':')[0]), status: health.status }).toEqual({
+      texts: ['Duologue listens on http', 'Model', 'Another model', 'Data'],
       status: 200,
     });
 

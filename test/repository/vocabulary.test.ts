@@ -118,12 +118,13 @@ function wordsIn(identifier: string): string[] {
 }
 
 /** Everything in a source file that breaks the vocabulary: comments, texts, identifiers and declared types. */
-function findingsIn(path: string, source = read(path), only: 'all' | 'texts' = 'all'): Finding[] {
+function findingsIn(path: string, source = read(path), only: 'all' | 'names' | 'texts' = 'all'): Finding[] {
   const { program, comments } = parseFile(path, source);
   const lineAt = (offset: number) => source.slice(0, offset).split('\n').length;
   const found: Finding[] = [];
-  const addText = (text: string, { start }: ESTree.Node) =>
-    found.push(...phrasesIn(path, text, lineAt(start)));
+  const addText = (text: string, { start }: ESTree.Node) => {
+    if (only !== 'names') found.push(...phrasesIn(path, text, lineAt(start)));
+  };
   const addName = (name: string, { start }: ESTree.Node) => {
     if (only === 'texts' || isException(path, name)) return;
     for (const word of wordsIn(name))
@@ -166,6 +167,16 @@ describe('the vocabulary', () => {
     expect(documents.length).toBeGreaterThan(20);
     const found = documents.flatMap((path) => phrasesIn(path, read(path), 1));
     expect(found.map(shown)).toEqual([]);
+  });
+
+  test('is that of names in tests, demo, examples, benchmarks and scripts', () => {
+    const own = 'test/repository/vocabulary.test.ts';
+    const folders = ['test', 'demo', 'examples', 'bench', 'scripts'];
+    const sources = folders.flatMap(sourcesUnder).filter((path) => path !== own);
+    expect(sources.length).toBeGreaterThan(500);
+    expect(sources.flatMap((path) => findingsIn(path, read(path), 'names')).map(shown)).toEqual([]);
+    const files = repositoryFiles().filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)));
+    expect(files.filter((path) => wordsIn(path).length > 0)).toEqual([]);
   });
 
   test('is that of the texts of the demo', () => {

@@ -36,7 +36,7 @@ interface Opened {
   close(): Promise<void>;
 }
 
-interface Door {
+interface Adapter {
   name: string;
   basePath: string;
   /** Something else that the application serves, and what it says. */
@@ -62,7 +62,7 @@ async function listenOn(
   };
 }
 
-function expressDoor(name: string, parsers: ReturnType<typeof express.json>[]): Door {
+function expressAdapter(name: string, parsers: ReturnType<typeof express.json>[]): Adapter {
   return {
     name,
     basePath: '/api/chat',
@@ -78,7 +78,7 @@ function expressDoor(name: string, parsers: ReturnType<typeof express.json>[]): 
   };
 }
 
-const doors: Door[] = [
+const adapters: Adapter[] = [
   {
     name: 'serve',
     basePath: '',
@@ -122,8 +122,8 @@ const doors: Door[] = [
       };
     },
   },
-  expressDoor('Express', []),
-  expressDoor('Express with its JSON parser', [express.json({ limit: '24mb' })]),
+  expressAdapter('Express', []),
+  expressAdapter('Express with its JSON parser', [express.json({ limit: '24mb' })]),
   {
     name: 'Next.js route handlers',
     basePath: '/api/chat',
@@ -157,14 +157,14 @@ const json = (body: unknown, method = 'POST'): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-describe.each(doors)('the door of $name', (door) => {
+describe.each(adapters)('the door of $name', (adapter) => {
   async function opened(
     script: readonly ScriptedTurn[],
     tools: Parameters<typeof harness>[1] = [],
     options: Parameters<typeof harness>[2] = {},
   ) {
-    const made = harness(script, tools, { basePath: door.basePath, rateLimit: false, ...options });
-    const { base, close } = await door.open(made.duologue);
+    const made = harness(script, tools, { basePath: adapter.basePath, rateLimit: false, ...options });
+    const { base, close } = await adapter.open(made.duologue);
     onTestFinished(close);
     return { ...made, base, send: (path: string, init?: RequestInit) => fetch(base + path, init) };
   }
@@ -233,8 +233,8 @@ describe.each(doors)('the door of $name', (door) => {
   it('leaves alone what is not the server’s', async () => {
     const { base, send } = await opened([]);
     const { pathname } = new URL(base);
-    const path = door.other.path.slice(pathname === '/' ? 0 : pathname.length);
-    expect(await (await send(path)).text()).toContain(door.other.says);
+    const path = adapter.other.path.slice(pathname === '/' ? 0 : pathname.length);
+    expect(await (await send(path)).text()).toContain(adapter.other.says);
   });
 
   it('[S8] a client that goes away stops nothing and holds nothing', async () => {
@@ -484,7 +484,9 @@ describe('a client that cannot connect', () => {
     onTestFinished(() => void fetches.close());
     const { port } = fetches.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}`;
-    expect(await says(new DuologueTransport({ url, WebSocket }))).toContain('no WebSocket to it opens');
+    expect(await says(new DuologueTransport({ url, WebSocket }))).toContain(
+      'no WebSocket to it can be opened',
+    );
     const answer = await fetch(`${url}/live`);
     expect([answer.status, answer.headers.get('upgrade'), await answer.json()]).toMatchObject([
       426,

@@ -179,7 +179,7 @@ describe('attacks with attachments', () => {
     expect(await refusal(made, large)).toMatchObject({
       status: 413,
       code: 'too_large',
-      message: 'A file has at most 20 bytes.',
+      message: expect.stringContaining('20 bytes'),
     });
     expect((await refusal(made, small, small, small)).code).toBe('too_large');
     expect((await made.post(body(small))).status).toBe(200);

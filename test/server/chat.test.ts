@@ -56,7 +56,7 @@ const weatherPart = {
   toolMetadata: { runsOn: 'server', asks: false },
 };
 
-const said = (words: string) => ({ type: 'text', text: words, state: 'done' });
+const texts = (words: string) => ({ type: 'text', text: words, state: 'done' });
 
 /** A message as plain JSON: what the SDK leaves undefined is not there. */
 const plain = (message: Message): Message => JSON.parse(JSON.stringify(message));
@@ -80,7 +80,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
       id: expect.stringMatching(/^msg_/),
       role: 'assistant',
       metadata,
-      parts: [said('Hello')],
+      parts: [texts('Hello')],
     });
     expect(await stored(made)).toEqual(plain(answer()));
   });
@@ -107,7 +107,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
       expect(chat.messages).toHaveLength(2);
       expect(plain(answer()).parts).toEqual([
         approved ? paid('Hanako', 50, 950, reason) : denied('Hanako', 50, reason),
-        said('After.'),
+        texts('After.'),
       ]);
       expect(await stored(made)).toEqual(plain(answer()));
       expect(made.log).toEqual(approved ? ['pay Hanako 50'] : []);
@@ -138,7 +138,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     expect(plain(answer()).parts).toEqual([
       alice ? paid('Alice', 30, 970) : denied('Alice', 30),
       bob ? paid('Bob', 40, afterAlice - 40) : denied('Bob', 40),
-      said('Both settled.'),
+      texts('Both settled.'),
     ]);
     expect(chat.messages).toHaveLength(2);
     expect(await stored(made)).toEqual(plain(answer()));
@@ -159,7 +159,10 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     await chat.addToolApprovalResponse({ id, approved: true });
     await quiet();
     const parts = [weatherPart, paid('Hanako', 50, 950)];
-    expect(plain(answer()).parts).toEqual([...(where === 'before' ? parts : parts.reverse()), said('Done.')]);
+    expect(plain(answer()).parts).toEqual([
+      ...(where === 'before' ? parts : parts.reverse()),
+      texts('Done.'),
+    ]);
     expect(chat.messages).toHaveLength(2);
     expect(await stored(made)).toEqual(plain(answer()));
   });
@@ -185,7 +188,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
         output: { ok: true },
         toolMetadata: { runsOn: 'client', asks: false },
       },
-      said('Changed.'),
+      texts('Changed.'),
     ]);
     expect(chat.messages).toHaveLength(2);
     expect(await stored(made)).toEqual(plain(answer()));
@@ -240,7 +243,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
         toolMetadata: { runsOn: 'client', asks: true },
         approval: { id: approvalId, approved: true },
       },
-      said('You are here.'),
+      texts('You are here.'),
     ]);
     expect(chat.messages).toHaveLength(2);
     expect(await stored(made)).toEqual(plain(answer()));
@@ -269,7 +272,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
         toolMetadata: { runsOn: 'client', asks: true },
         approval: { id: approvalId, approved: true },
       },
-      said('You are here.'),
+      texts('You are here.'),
     ]);
     expect(await stored(made)).toEqual(plain(answer()));
   });
@@ -295,7 +298,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
         toolMetadata: { runsOn: 'client', asks: true },
         approval: { id: approvalId, approved: false },
       },
-      said('As you wish.'),
+      texts('As you wish.'),
     ]);
     expect(await stored(made)).toEqual(plain(answer()));
   });
@@ -308,7 +311,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     expect(exchanges.map(({ status }) => status)).toEqual([200, 200]);
     expect(chat.status).toBe('ready');
     expect(made.model.requests).toHaveLength(1 + 1);
-    expect(await stored(made)).toMatchObject({ parts: [weatherPart, said('Sunny.')] });
+    expect(await stored(made)).toMatchObject({ parts: [weatherPart, texts('Sunny.')] });
   });
 
   it('[T4a] tool-output-denied instead of an error, when the server is told so', async () => {
@@ -330,7 +333,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
         toolMetadata: { runsOn: 'server', asks: true },
         approval: { id: approvalId, approved: false, reason: 'no' },
       },
-      said('After.'),
+      texts('After.'),
     ]);
     expect(await stored(made)).toEqual(plain(answer()));
     const valid = await sdk.safeValidateUIMessages({ messages: plain(answer()) && [plain(answer())] });
@@ -360,7 +363,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     await chat.regenerate();
     await quiet();
     expect(chat.messages).toHaveLength(2);
-    expect(plain(answer()).parts).toEqual([said('Two.')]);
+    expect(plain(answer()).parts).toEqual([texts('Two.')]);
     expect(await stored(made)).toEqual(plain(answer()));
     expect(made.model.lastContents.map(({ parts }) => parts?.[0]?.text)).toEqual(['first']);
   });
@@ -374,7 +377,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
       await chat.regenerate();
       await quiet();
     }
-    expect(plain(answer()).parts).toEqual([said('Three.')]);
+    expect(plain(answer()).parts).toEqual([texts('Three.')]);
     expect(made.model.lastContents.map(({ parts }) => parts?.[0]?.text)).toEqual(['first']);
   });
 

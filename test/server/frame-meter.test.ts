@@ -5,19 +5,19 @@ import { ManualClock } from '../support/clock.ts';
 
 function meterOf() {
   const clock = new ManualClock();
-  const told: string[] = [];
+  const reported: string[] = [];
   const meter = new FrameMeter({
     limits: DEFAULT_SOCKET_LIMITS,
     clock,
-    refuse: ({ code }) => told.push(code),
-    onFlood: () => told.push('flooded'),
+    refuse: ({ code }) => reported.push(code),
+    onFlood: () => reported.push('flooded'),
   });
   const count = (times: number, allows: () => boolean) => {
     let allowed = 0;
     for (let i = 0; i < times; i++) if (allows()) allowed++;
     return allowed;
   };
-  return { clock, told, meter, count };
+  return { clock, reported, meter, count };
 }
 
 it('[B21] 200 frames may come at once, and 100 in each second after', () => {
@@ -38,9 +38,9 @@ it('[B21a] frames of sound and their bytes have limits of their own, eight secon
 });
 
 it('[B21b] of 100 dropped frames one is told, and after 2,000 the connection is flooded', () => {
-  const { told, meter, count } = meterOf();
+  const { reported, meter, count } = meterOf();
   count(200 + 2000, () => meter.allows());
-  expect(told).toEqual(Array.from({ length: 20 }, () => 'rate_limited'));
+  expect(reported).toEqual(Array.from({ length: 20 }, () => 'rate_limited'));
   meter.allows();
-  expect(told.at(-1)).toBe('flooded');
+  expect(reported.at(-1)).toBe('flooded');
 });

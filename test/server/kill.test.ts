@@ -107,8 +107,8 @@ describe('a server that is killed', { timeout: 180_000 }, () => {
     const questions = messages.filter(({ role }) => role === 'user').map(({ id }) => id);
     expect(questions).toEqual(['user-hang', 'user-one', 'user-two', 'user-three']);
     expect(messages.map(({ role }) => role)).toEqual(questions.flatMap(() => ['user', 'assistant']));
-    const told = acceptedIn(socket.received).map(({ messageId }) => messageId);
-    expect(messages.filter(({ role }) => role === 'assistant').map(({ id }) => id)).toEqual(told);
+    const reported = acceptedIn(socket.received).map(({ messageId }) => messageId);
+    expect(messages.filter(({ role }) => role === 'assistant').map(({ id }) => id)).toEqual(reported);
   });
 
   it('[T15][R7] before the card is written down: nothing was asked, and the same message asks anew', async () => {

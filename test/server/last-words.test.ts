@@ -5,7 +5,7 @@ import { reconcile } from '../../src/server/ledger/history.ts';
 
 const key = { app: 'duologue', user: 'live_user', id: 'words', fence: 0 };
 
-async function stored(shown: string[], said: string[]) {
+async function stored(shown: string[], texts: string[]) {
   const store = createMemoryStore();
   await store.createSession(key, {});
   await store.putMessage(key, { id: 'u', role: 'user', parts: [{ type: 'text', text: 'hi' }] });
@@ -20,7 +20,7 @@ async function stored(shown: string[], said: string[]) {
       content: { role: 'user', parts: [{ text: 'hi' }] },
       customMetadata: { messageId: 'u' },
     }),
-    ...said.map((text) =>
+    ...texts.map((text) =>
       createEvent({ author: 'assistant', content: { role: 'model', parts: [{ text }] } }),
     ),
   ];

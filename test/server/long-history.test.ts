@@ -87,7 +87,7 @@ describe('a session that has reached its size limit', () => {
       {
         error: {
           code: 'session_full',
-          message: 'This conversation is full: it has reached its size limit. Start a new conversation.',
+          message: expect.any(String),
           retryable: false,
         },
       },

@@ -4,7 +4,7 @@ import { harness } from '../support/harness.ts';
 import { live } from '../support/live.ts';
 import { text } from '../support/scripted-model.ts';
 
-const said = (metadata: unknown) => ({
+const texts = (metadata: unknown) => ({
   id: 's1',
   messages: [{ id: 'm1', role: 'user', metadata, parts: [{ type: 'text', text: 'hi' }] }],
 });
@@ -18,7 +18,7 @@ describe('[C18] the metadata of a message of the person', () => {
   it('is stored over SSE and comes back, without the keys of the server', async () => {
     const { post, get } = harness([[text('Hello.')]]);
     const { status } = await post(
-      said({ source: 'form', tags: ['a', { b: null }], createdAt: 1, failed: true, usage: {} }),
+      texts({ source: 'form', tags: ['a', { b: null }], createdAt: 1, failed: true, usage: {} }),
     );
     expect(status).toBe(200);
     const message = await stored(get);
@@ -33,7 +33,7 @@ describe('[C18] the metadata of a message of the person', () => {
   it('is stored over BIDI, of a message that waits too', async () => {
     const { connect, get } = await live([[text('One.')], [text('Two.')]]);
     const socket = await connect('?session=s1');
-    socket.send('message', said({ n: 1 }));
+    socket.send('message', texts({ n: 1 }));
     socket.send('message', {
       messages: [{ id: 'm2', role: 'user', metadata: { n: 2 }, parts: [{ type: 'text', text: 'again' }] }],
     });
@@ -51,6 +51,6 @@ describe('[C18] the metadata of a message of the person', () => {
     ['null', null, 200],
   ])('[C18a] %s', async (_what, metadata, status) => {
     const { post } = harness([[text('Hello.')]]);
-    expect((await post(said(metadata))).status).toBe(status);
+    expect((await post(texts(metadata))).status).toBe(status);
   });
 });

@@ -81,19 +81,19 @@ describe('options of createDuologue', () => {
   it.each<[Record<string, unknown>, string]>([
     [
       { origins: ['chat.example.com'] },
-      '"origins" has "chat.example.com", which is no origin. Write the scheme as well, such as "https://chat.example.com".',
+      '"origins" has "chat.example.com", which is not an origin. Write the scheme as well, such as "https://chat.example.com".',
     ],
     [{ origins: ['chat.example.com:8080'] }, 'such as "https://chat.example.com:8080".'],
-    [{ origins: ['localhost:5173'] }, '"origins" has "localhost:5173", which is no origin.'],
+    [{ origins: ['localhost:5173'] }, '"origins" has "localhost:5173", which is not an origin.'],
     [{ origins: ['null'] }, '"origins" has "null"'],
     [
       { origins: ['*'] },
-      '"origins" has "*", which is no origin. Write the scheme as well, such as "https://chat.example.com".',
+      '"origins" has "*", which is not an origin. Write the scheme as well, such as "https://chat.example.com".',
     ],
     [{ origins: 'https://chat.example.com' }, 'the option "origins" must be a list of strings.'],
     [
       { hosts: ['https://chat.example.com'] },
-      '"hosts" has "https://chat.example.com", which is no host name.',
+      '"hosts" has "https://chat.example.com", which is not a host name.',
     ],
     [{ hosts: ['chat.example.com:443'] }, '"hosts" has "chat.example.com:443"'],
     [
@@ -155,7 +155,7 @@ describe('options of createDuologue', () => {
 
   it('are wanted as an object', () => {
     expect(() => createDuologue(undefined as unknown as DuologueOptions)).toThrow(
-      'createDuologue wants an object of options, such as { agent }.',
+      'createDuologue needs an object of options, such as { agent }.',
     );
   });
 });

@@ -129,8 +129,8 @@ describe('a server that lost a session to another', () => {
     await socket.chunk('text-delta');
     await second.get('/sessions/chat-1');
     go();
-    const told = await socket.chunk('data-error');
-    expect(told).toMatchObject({ data: { code: 'moved', retryable: true } });
+    const reported = await socket.chunk('data-error');
+    expect(reported).toMatchObject({ data: { code: 'moved', retryable: true } });
     await socket.until((all) => all.some((one) => one.kind === 'close' && one.code === 4004));
     expect(socket.dones).toBe(0);
     const again = await first.connect('?session=chat-1');

@@ -52,11 +52,11 @@ describe('a long conversation', () => {
     const { store, messages } = await longSession(250, 10);
     const { get } = harness([], [], { store });
     const reader = (await get('/sessions/long/watch?last=gone:7')).body?.getReader();
-    let told = '';
-    while (!told.includes('"data-reset"'))
-      told += Buffer.from((await reader?.read())?.value ?? []).toString();
+    let reported = '';
+    while (!reported.includes('"data-reset"'))
+      reported += Buffer.from((await reader?.read())?.value ?? []).toString();
     await reader?.cancel();
-    const line = told.split('\n').find((each) => each.includes('"data-reset"')) ?? '';
+    const line = reported.split('\n').find((each) => each.includes('"data-reset"')) ?? '';
     expect(JSON.parse(line.slice('data: '.length)).data).toEqual({
       messages: messages.slice(150),
       older: 'm150',

@@ -14,11 +14,11 @@ import { turns } from './support/turns.ts';
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value));
 
 /** A model call that says its words and waits at a door after the first. */
-function halting(door: Latch, first: string, ...rest: string[]): ScriptedFunction {
+function halting(adapter: Latch, first: string, ...rest: string[]): ScriptedFunction {
   return async function* (_request, _stream, signal) {
     yield partial(first);
     await Promise.race([
-      door.opened,
+      adapter.opened,
       new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve())),
     ]);
     if (signal?.aborted) return;
@@ -46,15 +46,15 @@ describe.each(sdks)('a page of ai %s that is loaded again', (_, sdk) => {
   const approvalHelper = sdk.lastAssistantMessageIsCompleteWithApprovalResponses;
 
   it('[R3b] in mid-answer goes on with the answer, and nothing is lost or repeated', async () => {
-    const door = latch();
-    const made = harness([halting(door, 'One ', 'two ', 'three.')]);
+    const adapter = latch();
+    const made = harness([halting(adapter, 'One ', 'two ', 'three.')]);
     const before = client(sdk, made.duologue);
     const sending = before.chat.sendMessage({ text: 'count' });
     await before.until(({ messages }) => messages.length === 2);
     const after = client(sdk, made.duologue, { messages: await messagesOf(made) });
     const resuming = after.chat.resumeStream();
     await after.until(({ messages }) => messages.length === 2);
-    door.open();
+    adapter.open();
     await Promise.all([sending, resuming]);
     await after.quiet();
     expect(plain(after.answer()).parts).toEqual([{ type: 'text', text: 'One two three.', state: 'done' }]);
@@ -63,10 +63,10 @@ describe.each(sdks)('a page of ai %s that is loaded again', (_, sdk) => {
   });
 
   it('[R3a] during a continuation shows the whole message, and the decided card is not asked again', async () => {
-    const door = latch();
+    const adapter = latch();
     const { payment } = fourTools();
     const made = harness(
-      [[call('process_payment', { amount: 50, recipient: 'Hanako' })], halting(door, 'Paid ', 'it.')],
+      [[call('process_payment', { amount: 50, recipient: 'Hanako' })], halting(adapter, 'Paid ', 'it.')],
       [payment],
     );
     const before = client(sdk, made.duologue, { sendAutomaticallyWhen: approvalHelper });
@@ -81,7 +81,7 @@ describe.each(sdks)('a page of ai %s that is loaded again', (_, sdk) => {
     });
     const resuming = after.chat.resumeStream();
     await after.until(({ messages }) => messages[1]?.parts.length === 2);
-    door.open();
+    adapter.open();
     await resuming;
     await Promise.all([before.quiet(), after.quiet()]);
     const [whole] = (await messagesOf(made)).slice(-1);
@@ -163,15 +163,15 @@ describe('a client that names the last chunk it has', () => {
   });
 
   it('[R2] gets the rest of a response that is still coming', async () => {
-    const door = latch();
-    const made = harness([halting(door, 'One ', 'two ', 'three.')]);
+    const adapter = latch();
+    const made = harness([halting(adapter, 'One ', 'two ', 'three.')]);
     const cut = await open(made, say('count'));
     await cut.until((chunks) => chunks.some(({ type }) => type === 'text-delta'));
     const seen = [...cut.chunks];
     const last = cut.ids.at(-1);
     await cut.leave();
     const rest = listen(await made.get(`/stream/chat-1/stream?last=${last}`));
-    door.open();
+    adapter.open();
     await rest.end();
     expect(rest.isDone()).toBe(true);
     const deltas = [...seen, ...rest.chunks].flatMap((chunk) =>
@@ -198,8 +198,8 @@ describe('a client that names the last chunk it has', () => {
   });
 
   it('[R5] an id of another epoch is as none: 204 when nothing runs, else the message from its start', async () => {
-    const door = latch();
-    const made = harness([[text('One.')], halting(door, 'Two ', 'more.')]);
+    const adapter = latch();
+    const made = harness([[text('One.')], halting(adapter, 'Two ', 'more.')]);
     await made.post(say('one'));
     for (const last of ['other-1', 'garbage', '-', 'x'.repeat(5000)]) {
       expect((await made.get(`/stream/chat-1/stream?last=${last}`)).status).toBe(204);
@@ -208,7 +208,7 @@ describe('a client that names the last chunk it has', () => {
     await running.until((chunks) => chunks.length > 2);
     const resumed = listen(await made.get('/stream/chat-1/stream?last=other-1'));
     await resumed.until((chunks) => chunks.length >= running.chunks.length);
-    door.open();
+    adapter.open();
     await Promise.all([running.end(), resumed.end()]);
     expect(resumed.chunks).toEqual(running.chunks);
   });
@@ -241,12 +241,12 @@ describe('a client that names the last chunk it has', () => {
 
 describe('going away and stopping', () => {
   it('[S8] a client that goes away does not stop the turn', async () => {
-    const door = latch();
-    const made = harness([halting(door, 'One ', 'two.')]);
+    const adapter = latch();
+    const made = harness([halting(adapter, 'One ', 'two.')]);
     const gone = await open(made, say('count'));
     await gone.until((chunks) => chunks.length > 2);
     await gone.leave();
-    door.open();
+    adapter.open();
     await turns(() => made.model.left === 0);
     const { messages } = await waitIdle(made);
     expect(messages[1]?.parts).toEqual([{ type: 'text', text: 'One two.', state: 'done' }]);
@@ -350,9 +350,9 @@ describe('going away and stopping', () => {
   });
 
   it('[S10] [S10a] posts wait their turn; when 16 wait the next is busy', async () => {
-    const door = latch();
+    const adapter = latch();
     const made = harness(
-      [halting(door, 'One ', 'two.'), ...Array.from({ length: 16 }, (_, n) => [text(`${n}`)])],
+      [halting(adapter, 'One ', 'two.'), ...Array.from({ length: 16 }, (_, n) => [text(`${n}`)])],
       [],
       {
         rateLimit: false,
@@ -366,7 +366,7 @@ describe('going away and stopping', () => {
     const refused = await made.post(say('too many'));
     expect([refused.status, (refused.json as { error: { code: string } }).error.code]).toEqual([429, 'busy']);
     expect(refused.headers.get('retry-after')).toBe('2');
-    door.open();
+    adapter.open();
     const answered = await Promise.all(waiting);
     expect(answered.map(({ chunks }) => chunks.find(({ type }) => type === 'text-delta'))).toEqual(
       Array.from({ length: 16 }, (_, n) => ({ type: 'text-delta', id: '0', delta: `${n}` })),
@@ -384,13 +384,13 @@ describe('connections that are quiet, slow or stuck', () => {
   it('[S9] a keep-alive comment every 3 seconds while a tool is slow', async () => {
     const clock = fakeClock();
     const started = latch();
-    const door = latch();
+    const adapter = latch();
     const slow = defineTool({
       name: 'slow',
       description: 'Takes its time',
       execute: async () => {
         started.open();
-        await door.opened;
+        await adapter.opened;
         return { done: true };
       },
     });
@@ -402,21 +402,21 @@ describe('connections that are quiet, slow or stuck', () => {
       clock.pass(3000);
       await turns(() => running.raw().split(': keep-alive\n\n').length === beats + 1);
     }
-    door.open();
+    adapter.open();
     await running.end();
     expect(shape(running.chunks).at(-1)).toBe('finish');
   });
 
   it('[S3] what gathers waits for a window of a few milliseconds, what a person waits for does not', async () => {
     const clock = fakeClock();
-    const door = latch();
+    const adapter = latch();
     const started = latch();
     const tool = defineTool({
       name: 'slow',
       description: 'd',
       execute: async () => {
         started.open();
-        await door.opened;
+        await adapter.opened;
         return {};
       },
     });
@@ -432,19 +432,19 @@ describe('connections that are quiet, slow or stuck', () => {
       'tool-input-start',
       'tool-input-available',
     ]);
-    door.open();
+    adapter.open();
     await running.end();
     expect(clock.now()).toBe(1_000_000);
   });
 
   it('[R4] a client that stops reading holds the agent back, is let go after a minute, and may resume', async () => {
     const clock = fakeClock();
-    let said = 0;
+    let texts = 0;
     const total = 20_000;
     const made = harness(
       [
         async function* () {
-          for (; said < total; said++) yield partial('x');
+          for (; texts < total; texts++) yield partial('x');
           yield text('x'.repeat(total));
         },
       ],
@@ -458,11 +458,11 @@ describe('connections that are quiet, slow or stuck', () => {
         body: JSON.stringify(say('go')),
       }),
     );
-    await still(() => said);
-    expect(said).toBeGreaterThan(1000);
-    expect(said).toBeLessThan(8192);
+    await still(() => texts);
+    expect(texts).toBeGreaterThan(1000);
+    expect(texts).toBeLessThan(8192);
     clock.pass(25 * 3000);
-    await turns(() => said === total);
+    await turns(() => texts === total);
     await waitIdle(made);
     await expect(response.text()).rejects.toThrow();
     const { messages } = await (await made.get('/sessions/chat-1')).json();
@@ -470,15 +470,15 @@ describe('connections that are quiet, slow or stuck', () => {
   });
 
   it('[R3] one who reads along and takes nothing holds back neither the agent nor who asked', async () => {
-    const door = latch();
+    const adapter = latch();
     const total = 10_000;
     const words = Array.from({ length: total }, () => 'x');
-    const made = harness([halting(door, 'x', ...words)]);
+    const made = harness([halting(adapter, 'x', ...words)]);
     const asking = await open(made, say('go'));
     await asking.until((chunks) => chunks.some(({ type }) => type === 'text-delta'));
     const along = await made.get('/stream/chat-1/stream');
     expect(along.status).toBe(200);
-    door.open();
+    adapter.open();
     await asking.end();
     const heard = asking.chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? chunk.delta : []));
     expect(heard.join('')).toHaveLength(total + 1);

@@ -69,7 +69,7 @@ async function untilEvent(events: readonly ServerEvent[], name: ServerEventName)
 }
 
 /** The events without ids, times and sessions. */
-function told(events: readonly ServerEvent[]): unknown[] {
+function reported(events: readonly ServerEvent[]): unknown[] {
   return events.map(({ id, at, session, ...rest }) => rest);
 }
 
@@ -84,7 +84,7 @@ describe.each(['sse', 'bidi'] as const)('over %s', (over) => {
     const call = { callId: 'call-1', toolName: 'pay' };
     const asked = { ...call, messageId, approvalId: request?.approvalId };
     const expiresAt = over === 'sse' ? null : time.now() + 30_000;
-    expect(told(events)).toEqual([
+    expect(reported(events)).toEqual([
       { name: 'session-created' },
       { name: 'turn-started', messageId },
       { name: 'approval-requested', ...asked, expiresAt },
@@ -160,7 +160,7 @@ describe.each(['sse', 'bidi'] as const)('over %s', (over) => {
       await setImmediate();
     }
     const questions = events.filter(({ name }) => name.startsWith('question'));
-    expect(told(questions)).toMatchObject([
+    expect(reported(questions)).toMatchObject([
       {
         name: 'question-asked',
         callId: first?.toolCallId,
@@ -192,7 +192,7 @@ it('a turn that fails is an event, and a text of the application is no turn', as
   await duologue.say({ user: USER, id: 'chat-1' }, 'Welcome.');
   await testClient(duologue, { session: 'chat-1' }).say('Hi');
   await untilEvent(events, 'turn-finished');
-  expect(told(events)).toMatchObject([
+  expect(reported(events)).toMatchObject([
     { name: 'session-created' },
     { name: 'turn-started' },
     { name: 'turn-finished', outcome: 'failed' },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { modelErrorText } from '../../src/server/conversation/state/errors.ts';
 import { StoreError, StoreUnavailable } from '../../src/server/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness, read, say } from '../support/harness.ts';
@@ -72,7 +73,7 @@ describe('a store that is unavailable while an answer is written', () => {
       one.store.fail = (method) => (method === 'appendEvent' ? new StoreError('No store.', { cause }) : null);
     });
     const { chunks } = await one.post().then(read);
-    expect(JSON.stringify(chunks)).toContain('The conversation cannot be read or stored at the moment');
+    expect(chunks).toContainEqual({ type: 'error', errorText: modelErrorText('STORE', '') });
     expect(JSON.stringify(chunks)).not.toContain('provider');
   });
 });

@@ -13,17 +13,17 @@ const CALL = 'call-pay';
 const SCRIPT: ScriptedTurn[] = [[call('pay', { amount: 5 }, CALL)], [text('Done.')]];
 const asAnn: Partial<DuologueOptions> = { authenticate: () => ({ user: 'ann', token: 'secret' }) };
 
-type Told = [name: string, args: unknown, decided: DecidedCall];
+type Reported = [name: string, args: unknown, decided: DecidedCall];
 
 /** A tool that asks, and notes the decisions that it hears of. */
-function paying(told: Told[], extra: object = {}) {
+function paying(reported: Reported[], extra: object = {}) {
   return defineTool({
     name: 'pay',
     description: 'Pays.',
     parameters: z.object({ amount: z.number() }),
     needsApproval: true,
-    onApproved: (args, decided) => told.push(['approved', args, decided]),
-    onDenied: (args, decided) => told.push(['denied', args, decided]),
+    onApproved: (args, decided) => reported.push(['approved', args, decided]),
+    onDenied: (args, decided) => reported.push(['denied', args, decided]),
     execute: () => 'paid',
     ...extra,
   });
@@ -76,9 +76,9 @@ describe.each([
     ])(
       'are called once with the decision (approved: %s), its reason and who made it',
       async (approved, name) => {
-        const told: Told[] = [];
-        await play(paying(told), approved);
-        await expect.poll(() => told).toEqual([heard(name, 'because')]);
+        const reported: Reported[] = [];
+        await play(paying(reported), approved);
+        await expect.poll(() => reported).toEqual([heard(name, 'because')]);
       },
     );
 
@@ -103,13 +103,13 @@ describe.each([
 
 describe('onApproved and onDenied', () => {
   it('are called for a decision of the application, with the person that it names', async () => {
-    const told: Told[] = [];
-    const { duologue, post } = harness(SCRIPT, [paying(told)], asAnn);
+    const reported: Reported[] = [];
+    const { duologue, post } = harness(SCRIPT, [paying(reported)], asAnn);
     const { chunks } = await post(say('go'));
     const request = chunks.find(({ type }) => type === 'tool-approval-request') as { approvalId: string };
     await duologue.decide({ approvalId: request.approvalId, approved: false, by: 'bea' });
     await expect
-      .poll(() => told)
+      .poll(() => reported)
       .toEqual([heard('denied', null, { person: 'bea', application: 'duologue' })]);
   });
 
@@ -117,28 +117,28 @@ describe('onApproved and onDenied', () => {
     const store = createMemoryStore();
     const asked = harness(SCRIPT, [paying([])], { ...asAnn, store });
     const first = await asked.post(say('go'));
-    const told: Told[] = [];
-    const next = harness([[text('Done.')]], [paying(told)], { ...asAnn, store });
+    const reported: Reported[] = [];
+    const next = harness([[text('Done.')]], [paying(reported)], { ...asAnn, store });
     await answers(next, first, approve());
-    await expect.poll(() => told).toEqual([heard('approved', null)]);
-    const last = await live([], [paying(told)], { ...asAnn, store });
+    await expect.poll(() => reported).toEqual([heard('approved', null)]);
+    const last = await live([], [paying(reported)], { ...asAnn, store });
     const socket = await last.connect('?session=chat-1');
     await socket.chunk('data-session' as never);
     socket.send('message', decision({ approvalId: 'unknown', toolCallId: CALL }));
     await socket.chunk('data-error' as never);
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   });
 
   it('are not called when the request expires or a new message supersedes it', async () => {
-    const told: Told[] = [];
+    const reported: Reported[] = [];
     const clock = new ManualClock();
     const script = [...SCRIPT.slice(0, 1), [text('Never mind.')]];
-    const { post } = harness(script, [paying(told)], { ...asAnn, clock });
+    const { post } = harness(script, [paying(reported)], { ...asAnn, clock });
     await post(say('go'));
     const { chunks } = await post(say('forget it'));
     expect(chunks.some(({ type }) => type === 'finish')).toBe(true);
-    expect(told).toEqual([]);
-    const late: Told[] = [];
+    expect(reported).toEqual([]);
+    const late: Reported[] = [];
     const timed = harness(SCRIPT, [paying(late)], { ...asAnn, clock, approvalTimeoutMs: 1000 });
     const asked = await timed.post(say('go'));
     clock.advance(2000);

@@ -52,9 +52,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         store.createSession(key(id), state),
   ),
   fc.tuple(name, fc.constantFrom('e1', 'e2', 'e3'), text, delta).map(
-    ([id, event, said, change]): Step =>
+    ([id, event, texts, change]): Step =>
       (store, key) =>
-        store.appendEvent(key(id), textEvent(event, said, change)),
+        store.appendEvent(key(id), textEvent(event, texts, change)),
   ),
   fc.tuple(name, fc.uniqueArray(call, { maxLength: 2 }), delta).map(
     ([id, calls, change]): Step =>
@@ -62,9 +62,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         store.appendEvent(key(id), answerEvent(`answer ${calls}`, calls, change)),
   ),
   fc.tuple(name, fc.constantFrom('m1', 'm2', 'm3'), text).map(
-    ([id, message, said]): Step =>
+    ([id, message, texts]): Step =>
       (store, key) =>
-        store.putMessage(key(id), messageOf(message, said)),
+        store.putMessage(key(id), messageOf(message, texts)),
   ),
   fc.tuple(name, fc.constantFrom('m1', 'm2', 'm3')).map(
     ([id, message]): Step =>

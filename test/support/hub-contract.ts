@@ -156,13 +156,13 @@ export function hubContract({ name, open, lose }: HubSubject): void {
       await say(second, word('e'));
       await say(second, word('f\0\ud800😀'));
       const third = await logsOf(hub).open(owner(3));
-      const said = ['a', 'b', 'c', '', 'e', 'f\0\ud800😀'];
-      expect(wordsFrom(third, 1)).toEqual(said);
+      const texts = ['a', 'b', 'c', '', 'e', 'f\0\ud800😀'];
+      expect(wordsFrom(third, 1)).toEqual(texts);
       const { epoch } = first.chunks;
       for (let seq = 0; seq <= 6; seq++) {
         const place = third.chunks.placeOf(`${epoch}-${seq}`);
         expect(place).toBe(seq);
-        expect(wordsFrom(third, seq + 1)).toEqual(said.slice(seq));
+        expect(wordsFrom(third, seq + 1)).toEqual(texts.slice(seq));
       }
       expect(third.chunks.placeOf(`${epoch}-7`)).toBeNull();
       await other.close();

@@ -143,10 +143,10 @@ describe.each(['sse', 'bidi'] as const)('a test client over %s', (over) => {
       },
     ]);
     const chat = testClient(duologue, { over });
-    const told = chat.say('Tell me a story');
+    const reported = chat.say('Tell me a story');
     await expect.poll(() => chat.messages.at(-1)?.role).toBe('assistant');
     await chat.stop();
-    expect((await told).text).toBe('Once upon');
+    expect((await reported).text).toBe('Once upon');
     expect(isStopped).toBe(true);
   });
 

@@ -39,18 +39,18 @@ afterAll(async () => {
 async function hold(url: string, mode: Mode, exchanges: readonly Exchange[], answersAs: AnswersAs) {
   const conversation = await converse(url, mode, answersAs);
   const lines = new Lines();
-  const said: string[][] = [];
+  const texts: string[][] = [];
   try {
     for (const { step, expected } of exchanges) {
       const got = lines.of(await conversation.take(step));
-      said.push(got);
+      texts.push(got);
       // What follows would only wait for what did not come.
       if (got.length !== expected.length) break;
     }
   } finally {
     conversation.close();
   }
-  return said;
+  return texts;
 }
 
 it('the ten stories over SSE and the eleven over BIDI are there', () => {
@@ -80,7 +80,7 @@ describe.concurrent.each(transcripts)('$file: $title', (transcript) => {
 
   it.each(conversations)('$name (answers as $answersAs)', async ({ exchanges, answersAs }) => {
     const { url = '' } = backends.get(keyOf(transcript)) ?? {};
-    const said = await hold(url, mode, exchanges, answersAs);
-    expect(said).toEqual(exchanges.map(({ expected }) => expected));
+    const texts = await hold(url, mode, exchanges, answersAs);
+    expect(texts).toEqual(exchanges.map(({ expected }) => expected));
   });
 });

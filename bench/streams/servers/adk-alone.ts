@@ -8,10 +8,10 @@ export const start: Start = (parts) => {
   const run = adkRuns(parts);
   return listen(
     createServer(async (request, response) => {
-      const said: string[] = [START];
-      await run(await readPost(request), (event) => said.push(eventBlock(event)));
+      const texts: string[] = [START];
+      await run(await readPost(request), (event) => texts.push(eventBlock(event)));
       beginStream(response);
-      response.end(said.join('') + END);
+      response.end(texts.join('') + END);
     }),
   );
 };

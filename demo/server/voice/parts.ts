@@ -12,7 +12,7 @@ export interface VoicePart {
 }
 
 /** Speech-to-text: an engine (Apache-2.0), the weights of Moonshine tiny (English) and its vocabulary (both MIT). */
-export const EARS: readonly VoicePart[] = [
+export const SPEECH_TO_TEXT: readonly VoicePart[] = [
   {
     name: 'sherpa-onnx-1.13.8',
     tarball: 'sherpa-onnx/-/sherpa-onnx-1.13.8.tgz',

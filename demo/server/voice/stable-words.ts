@@ -1,7 +1,7 @@
 /** Of the transcripts during speech, the words on which two transcripts in a row agree: later ones rarely change them. */
 export class StableWords {
   private last: string[] = [];
-  private told = 0;
+  private reported = 0;
 
   /** Takes the transcript so far, and returns the newly stable words with a trailing space; often none. */
   push(text: string): string {
@@ -9,8 +9,8 @@ export class StableWords {
     let agreed = 0;
     while (agreed < words.length && words[agreed] === this.last[agreed]) agreed++;
     this.last = words;
-    const further = words.slice(this.told, agreed);
-    this.told = Math.max(this.told, agreed);
+    const further = words.slice(this.reported, agreed);
+    this.reported = Math.max(this.reported, agreed);
     return further.map((word) => `${word} `).join('');
   }
 }

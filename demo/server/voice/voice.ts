@@ -2,7 +2,7 @@ import type { SpeechToText, TextToSpeech } from 'duologue/models';
 import { bestTranscript, sameWords } from './best-transcript.ts';
 import { FetchedParts, type FetchState } from './fetched-parts.ts';
 import { JobWorker } from './job-worker.ts';
-import { EARS, MOUTH } from './parts.ts';
+import { MOUTH, SPEECH_TO_TEXT } from './parts.ts';
 import { Recording } from './recording.ts';
 import { cutToSpeech, type Margins } from './speech-cut.ts';
 import { StableWords } from './stable-words.ts';
@@ -29,15 +29,15 @@ const MARGINS: readonly [Margins, Margins, Margins] = [
  */
 export class Voice {
   private readonly fetched: FetchedParts;
-  private readonly ears: JobWorker;
+  private readonly clientView: JobWorker;
   private readonly mouth: JobWorker;
   private readonly expected: ReadonlySet<string>;
 
   /** `expected`: words in small letters that people are likely to say. Of several transcripts, the one with the most of them is chosen. */
   constructor(options: { folder: string; registry: string; expected?: Iterable<string> }) {
     this.expected = new Set(options.expected);
-    this.fetched = new FetchedParts([...EARS, ...MOUTH], options);
-    this.ears = new JobWorker(new URL('./recognise-worker.js', import.meta.url), options.folder);
+    this.fetched = new FetchedParts([...SPEECH_TO_TEXT, ...MOUTH], options);
+    this.clientView = new JobWorker(new URL('./recognise-worker.js', import.meta.url), options.folder);
     this.mouth = new JobWorker(new URL('./speak-worker.js', import.meta.url), options.folder);
   }
 
@@ -51,7 +51,7 @@ export class Voice {
   }
 
   readonly speechToText: SpeechToText = async (sound, { signal, onPartial }) => {
-    if (this.now.status === 'ready') for (const worker of [this.ears, this.mouth]) worker.warm();
+    if (this.now.status === 'ready') for (const worker of [this.clientView, this.mouth]) worker.warm();
     const recording = new Recording();
     const stable = new StableWords();
     const isOver = new AbortController();
@@ -67,7 +67,7 @@ export class Voice {
       const { length } = recording;
       if (length - seen < BETWEEN_LOOKS || length > LONGEST_LOOK) continue;
       // Interim transcripts are optional, so they never delay another job.
-      if (this.now.status !== 'ready' || !this.ears.isFree) continue;
+      if (this.now.status !== 'ready' || !this.clientView.isFree) continue;
       seen = length;
       // An error here is reported by the final transcription.
       look().catch(() => undefined);
@@ -81,7 +81,7 @@ export class Voice {
 
   async close(): Promise<void> {
     this.fetched.close();
-    await Promise.all([this.ears.close(), this.mouth.close()]);
+    await Promise.all([this.clientView.close(), this.mouth.close()]);
   }
 
   /** The text of a whole utterance. */
@@ -95,7 +95,7 @@ export class Voice {
 
   private async transcribed(sound: Int16Array, signal: AbortSignal): Promise<string> {
     let text = '';
-    for await (const value of this.done(this.ears, sound, signal)) text = String(value);
+    for await (const value of this.done(this.clientView, sound, signal)) text = String(value);
     return text;
   }
 

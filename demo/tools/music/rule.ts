@@ -43,8 +43,8 @@ function otherTrack({ conversation }: RuleContext): number {
 function report(settled: readonly Settled[], { language }: RuleContext): string {
   return settled
     .map(({ call, outcome }) => {
-      const told = outcome.kind === 'done' ? outcome.value.track : undefined;
-      const shown = String([told, call.args.track].find((one) => typeof one === 'number') ?? '?');
+      const reported = outcome.kind === 'done' ? outcome.value.track : undefined;
+      const shown = String([reported, call.args.track].find((one) => typeof one === 'number') ?? '?');
       const subject = { en: MODEL.en.subject(shown), ja: MODEL.ja.subject(shown) };
       return troubleText(language, subject, outcome) ?? MODEL[language].changed(shown);
     })

@@ -17,9 +17,9 @@ export const balance: Rule = {
     const known = paymentsIn(conversation.turns)
       .map(({ settled, currency }) => ({ amount: settled.call.response?.wallet_balance, currency }))
       .findLast(({ amount }) => typeof amount === 'number');
-    const { thought, unknown, known: told } = MODEL[language].balance;
+    const { thought, unknown, known: reported } = MODEL[language].balance;
     if (typeof known?.amount !== 'number') return { thought, text: unknown };
     // The wallet counts in US dollars, whatever currency a refused payment named.
-    return { thought, text: told(moneyText(language, known.amount, 'USD')) };
+    return { thought, text: reported(moneyText(language, known.amount, 'USD')) };
   },
 };

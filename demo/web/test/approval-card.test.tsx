@@ -269,7 +269,7 @@ describe('an approval card', () => {
 test('a decision was made on another page unless it was made on this one, and so', async () => {
   vi.useRealTimers();
   const page = await mountHook(useWhereabouts);
-  const told = (toolCallId: string, approved: boolean) =>
+  const reported = (toolCallId: string, approved: boolean) =>
     page.result.hear({
       type: 'data-decided',
       transient: true,
@@ -277,9 +277,9 @@ test('a decision was made on another page unless it was made on this one, and so
     });
   await act(async () => {
     for (const call of ['here', 'too late']) page.result.note(call, true);
-    told('here', true);
-    told('too late', false);
-    told('there', true);
+    reported('here', true);
+    reported('too late', false);
+    reported('there', true);
   });
   expect([...page.result.elsewhere]).toEqual(['too late', 'there']);
 });

@@ -6,7 +6,7 @@ import { ErrorCard } from '../src/errors/error-card.tsx';
 import { mount, mountHook } from './support/mount.tsx';
 
 describe('what the server says went wrong', () => {
-  const told = (message: string) => ({
+  const reported = (message: string) => ({
     type: 'data-error' as const,
     data: { code: 'too_large' as const, message, retryable: false },
     transient: true as const,
@@ -15,8 +15,8 @@ describe('what the server says went wrong', () => {
   test('is not told beside the answers when the conversation says the same itself', async () => {
     const notices = await mountHook(useNotices);
     await act(async () => {
-      notices.result.hear(told('The message is too long.'));
-      notices.result.hear(told('The picture is too large.'));
+      notices.result.hear(reported('The message is too long.'));
+      notices.result.hear(reported('The picture is too large.'));
     });
     await act(async () => notices.result.settle(new Error('The message is too long.')));
     expect(notices.result.list.map(({ error }) => error.message)).toEqual(['The picture is too large.']);

@@ -18,7 +18,7 @@ const heard = (at: number, ...chunks: object[]): WireEvent => ({
   direction: 'in',
   text: chunks.map(block).join(''),
 });
-const said = (at: number, frame: object): WireEvent => ({
+const texts = (at: number, frame: object): WireEvent => ({
   at,
   channel: 1,
   type: 'text',
@@ -32,7 +32,7 @@ const message = (text: string) => ({
 });
 const conversation: WireEvent[] = [
   { at: 0, channel: 1, type: 'open', path: '/live?session=a&last=e-3' },
-  said(100, message("It's Alice, 花子 & 😀")),
+  texts(100, message("It's Alice, 花子 & 😀")),
   heard(150, { type: 'start', messageId: 'm1' }, { type: 'text-start', id: 't' }, delta('Al')),
   heard(160, delta('ice \ud83d'), delta('\ude00!')),
   heard(170, {
@@ -101,7 +101,7 @@ describe('the lines of the inspector', () => {
   });
 
   test('fold a run of deltas as one, though pings came in between', () => {
-    const ping = said(110, { type: 'ping', data: { timestamp: 1 } });
+    const ping = texts(110, { type: 'ping', data: { timestamp: 1 } });
     const pong: WireEvent = { ...heard(111), text: '{"type":"pong","timestamp":1}' } as WireEvent;
     const rows = rowsOf([
       heard(100, { type: 'start', messageId: 'm' }, delta('a')),

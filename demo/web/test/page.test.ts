@@ -108,29 +108,29 @@ test('an answer that failed for want of a key cannot be tried again, in both lan
 });
 
 describe('a call that failed', () => {
-  const said = (errorText: string, tool = 'get_location') => {
+  const texts = (errorText: string, tool = 'get_location') => {
     const part = { type: `tool-${tool}`, toolCallId: 'a', state: 'output-error' as const, errorText };
     return [failureText(part, 'en', en), failureText(part, 'ja', ja)];
   };
 
   test('says why in the language of the page, where the page itself gave the reason', () => {
-    expect(said('The user did not allow the browser to share the location.')).toEqual([
+    expect(texts('The user did not allow the browser to share the location.')).toEqual([
       'You did not allow the browser to share your location.',
       'ブラウザーでの位置情報の共有が許可されませんでした。',
     ]);
-    for (const reason of Object.values(ERRORS)) expect(said(reason)[1]).toMatch(/[ぁ-ん]/);
+    for (const reason of Object.values(ERRORS)) expect(texts(reason)[1]).toMatch(/[ぁ-ん]/);
   });
 
   test('says what a payment lacks', () => {
     const text = 'Insufficient funds. Balance: 1000.00 USD, requested: 5000.50 USD.';
-    expect(said(text, 'process_payment')).toEqual([
+    expect(texts(text, 'process_payment')).toEqual([
       text,
       '残高が足りません。残高は 1000.00 USD、送金額は 5000.50 USD です。',
     ]);
   });
 
   test('says why in the words of the server, where they are its own', () => {
-    expect(said('The tide is out.')).toEqual(['The tide is out.', 'The tide is out.']);
+    expect(texts('The tide is out.')).toEqual(['The tide is out.', 'The tide is out.']);
   });
 });
 

@@ -35,9 +35,9 @@ describe('the question of a card', () => {
     [{ amount: 1.5, recipient: 'Alice', currency: 'JPY' }, ['recipient', 'currency']],
     [{ amount: 50, recipient: 'Alice', currency: { code: 'EUR' } }, ['recipient', 'amount']],
     [{ amount: '50', recipient: 'Alice' }, []],
-  ])('names the arguments that it tells without loss: %o', (input, told) => {
+  ])('names the arguments that it tells without loss: %o', (input, inSentence) => {
     const call = { type: 'tool-process_payment', toolCallId: 'c1', state: 'approval-requested' } as const;
-    expect(questionOf({ ...call, input }, en, 'en').told).toEqual(told);
+    expect(questionOf({ ...call, input }, en, 'en').inSentence).toEqual(inSentence);
   });
 
   test('says no more than it knows', () => {

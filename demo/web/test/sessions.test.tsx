@@ -188,7 +188,7 @@ describe('the name of a conversation', () => {
   });
   /** A page that shows a conversation with this name, or with one that the server does not tell yet. */
   const named =
-    (title: string | null | undefined, said: string, given: string[], sign: string | null = null) =>
+    (title: string | null | undefined, texts: string, given: string[], sign: string | null = null) =>
     () =>
       useTitle(
         { id: 'a' } as CurrentSession,
@@ -198,7 +198,7 @@ describe('the name of a conversation', () => {
           isLoaded: title !== undefined,
           name: async (_id: string, name: string) => void given.push(name),
         } as unknown as Sessions,
-        [message('user', said), message('assistant', 'Yes.')],
+        [message('user', texts), message('assistant', 'Yes.')],
         false,
         sign,
       );

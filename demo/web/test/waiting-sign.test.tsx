@@ -36,7 +36,7 @@ test.each([
   ['default', true, 0],
   ['denied', true, 0],
 ])('notifies when that is %s and the page is hidden (%s): %i times', async (permission, hidden, times) => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const close = vi.fn();
   vi.stubGlobal(
     'Notification',
@@ -44,7 +44,7 @@ test.each([
       class {
         close = close;
         constructor(title: string) {
-          told.push(title);
+          reported.push(title);
         }
       },
       { permission },
@@ -52,7 +52,7 @@ test.each([
   );
   vi.spyOn(document, 'hidden', 'get').mockReturnValue(hidden);
   const page = await mountHook(() => useWaitingSign([approval('a', null)]));
-  expect(told).toEqual(Array.from({ length: times }, () => '1 approval waiting'));
+  expect(reported).toEqual(Array.from({ length: times }, () => '1 approval waiting'));
   await page.again(() => useWaitingSign([]));
   expect(close).toHaveBeenCalledTimes(times);
 });

@@ -1,12 +1,12 @@
 const TEXTS = {
   deaf: 'The model of this conversation does not accept audio. Type your message instead.',
   unreachable: 'There is no connection to the server.',
-  elsewhere: 'The conversation went on in another tab or on another device, and so did its sound.',
+  elsewhere: 'The conversation continues in another tab or on another device, and its sound plays there.',
   refused: 'The device may not be used: allow it in the settings of the browser for this page.',
-  none: 'There is no such device, or not the one that was chosen.',
+  none: 'The device was not found: connect it, or choose another one.',
   busy: 'The device cannot be used: another program may be using it.',
   insecure: 'Microphones work only on pages that come over https or from localhost.',
-  unsupported: 'This browser cannot do that.',
+  unsupported: 'This browser does not support this.',
   worklet: 'The sound worklet could not be loaded: see the option workletUrl.',
   unplugged: 'The device was unplugged or switched off.',
 };

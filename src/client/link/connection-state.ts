@@ -15,9 +15,9 @@ export type ConnectionState =
 /** The errors after which a retry would be rejected again, each with a text in case the server sends none. */
 const FINAL = {
   unauthorized: 'You are not signed in.',
-  forbidden: 'This page may not use the server.',
+  forbidden: 'This page is not allowed to use the server.',
   not_found: 'This conversation was deleted.',
-  upgrade_required: 'The server takes no WebSocket connections.',
+  upgrade_required: 'The server does not accept WebSocket connections.',
 };
 
 /** The final error that a close code stands for; undefined when a retry may succeed. */
@@ -28,7 +28,7 @@ export function finalErrorOf(closeCode: number): keyof typeof FINAL | undefined 
 /** Why a connection in this state does not reconnect by itself; null when it may. */
 export function endOf(state: ConnectionState): Error | null {
   if (state.status === 'taken-over') {
-    return new ProtocolError('taken_over', 'This conversation goes on in another window.');
+    return new ProtocolError('taken_over', 'This conversation continues in another window.');
   }
   if (state.status !== 'closed') return null;
   const code = finalErrorOf(state.code);

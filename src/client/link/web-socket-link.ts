@@ -65,7 +65,7 @@ export function webSocketLinks(options: WebSocketLinkOptions): LinkKind {
       if (error?.code !== 'upgrade_required') return error;
       return new ProtocolError(
         error.code,
-        `The server at ${http.addressOf('') || '/'} is there, but no WebSocket to it opens. Let every proxy pass on "Upgrade" and open sockets on the server ("serve" or "attachWebSocket"), or use SSE.`,
+        `The server at ${http.addressOf('') || '/'} answers, but no WebSocket to it can be opened. Let every proxy pass on "Upgrade" and open sockets on the server ("serve" or "attachWebSocket"), or use SSE.`,
       );
     },
   };
@@ -120,7 +120,7 @@ class WebSocketLink implements Link {
 
   #open(key: string | undefined, { sessionId, last, sound }: LinkTarget): void {
     const { url: base, WebSocket = globalThis.WebSocket as never, watches } = this.#options;
-    if (!WebSocket) throw new Error('There is no WebSocket here.');
+    if (!WebSocket) throw new Error('This runtime has no WebSocket: pass one with the option "WebSocket".');
     const url = new URL(`${base.replace(/\/$/, '')}/live`, globalThis.location?.href);
     url.protocol = url.protocol.replace('http', 'ws');
     for (const [name, value] of Object.entries({ session: sessionId, last, sound }))

@@ -163,7 +163,7 @@ class GeminiAnswer {
   end(): LlmResponse {
     const { tail, parts, open } = this;
     if (!tail.finishReason && !tail.errorCode) {
-      throw new ModelFailure('INCOMPLETE', 'The answer ended before its end.');
+      throw new ModelFailure('INCOMPLETE', 'The stream of the model ended before the answer was complete.');
     }
     if (open) markUnreadable(open.part);
     const isStop = !tail.finishReason || tail.finishReason === 'STOP';

@@ -86,7 +86,7 @@ export function liveFamilyOf(model: string): LiveFamily {
   const found = FAMILIES.find(([pattern]) => pattern.test(model))?.[1] ?? V3_8;
   if (typeof found !== 'string') return found;
   throw new Error(
-    `The model ${model} holds no conversation: ${found}. Choose another, such as gemini-3.8-live.`,
+    `The model ${model} cannot hold a conversation: ${found}. Choose another, such as gemini-3.8-live.`,
   );
 }
 

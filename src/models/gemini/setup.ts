@@ -132,7 +132,7 @@ function known(tools: ToolListUnion, { family, model }: SetupOptions): ToolListU
     const others = [...has].filter((name) => name !== 'functionDeclarations').join(', ');
     throw new ModelFailure(
       'SETUP',
-      `The live model ${model} does not have the tool ${lacks}. Beside functions it has ${others}: leave the tool out, or let a function do its work.`,
+      `The live model ${model} does not have the tool ${lacks}. Besides functions it has ${others}: leave the tool out, or let a function do its work.`,
     );
   }
   return tools;

@@ -123,13 +123,13 @@ export class LiveCalls {
       if (!before) {
         this.remember(call, true);
         fresh.push(call);
-        if (this.waiting > MAX_OPEN) throw new Error('The live model makes calls without end.');
+        if (this.waiting > MAX_OPEN) throw new Error('The live model makes too many calls.');
         continue;
       }
       repeated.add(before);
       this.byId.set(id, before);
       if (!before.ids.includes(id)) before.ids.push(id);
-      if (before.ids.length > MAX_OPEN) throw new Error('The live model makes one call without end.');
+      if (before.ids.length > MAX_OPEN) throw new Error('The live model repeats one call too often.');
       if (before.response) responses.push({ ...before.response, id });
     }
     return { fresh, responses };

@@ -154,7 +154,7 @@ export class LiveLink {
         state.leaveAt = now + Math.max(LEAST_MS, input.inMs - MARGIN_MS);
         return this.leave(state, now);
       case 'unreadable': {
-        const message = 'The live model sent a frame that cannot be read. The connection was given up.';
+        const message = 'The live model sent a frame that cannot be read. The connection was closed.';
         this.out.push({ type: 'drop', n: this.n });
         return this.end(new ModelFailure('UNREADABLE', message));
       }
@@ -200,7 +200,7 @@ export class LiveLink {
     if (!ping) return;
     if (now - state.heardAt >= ping.lostMs) {
       this.out.push({ type: 'drop', n: this.n, isDead: true });
-      return this.lost(new ModelFailure('UNREACHABLE', 'The live model gave no sign of life.'), now);
+      return this.lost(new ModelFailure('UNREACHABLE', 'The live model did not answer pings.'), now);
     }
     if (now - state.askedAt < ping.everyMs) return;
     state.askedAt = now;

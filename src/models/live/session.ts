@@ -223,7 +223,7 @@ export class LiveSession {
     this.emit(this.mute.releaseForAnswer());
     this.deliver([
       ...turn.end(),
-      ...(isMissing ? [{ errorCode, errorMessage: 'The live model said nothing any more.' }] : []),
+      ...(isMissing ? [{ errorCode, errorMessage: 'The live model stopped answering.' }] : []),
       { turnComplete: true },
     ]);
   }

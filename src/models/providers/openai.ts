@@ -33,7 +33,7 @@ export const compatible: Provider = {
     const baseURL = needed(env, name, 'DUOLOGUE_COMPATIBLE_URL');
     if (!URL.canParse(baseURL)) {
       throw new Error(
-        `DUOLOGUE_COMPATIBLE_URL is "${baseURL}", which is no address such as http://localhost:11434/v1.`,
+        `DUOLOGUE_COMPATIBLE_URL is "${baseURL}", which is not an address such as http://localhost:11434/v1.`,
       );
     }
     const apiKey = env.DUOLOGUE_COMPATIBLE_KEY || undefined;

@@ -191,7 +191,7 @@ export const DATA = {
     example: { toolCallId: 'call-1', messageId: 'msg-2', approved: false, reason: 'too dear', by: 'conn-1' },
   }),
   rewind: entry({
-    about: 'The conversation was taken back: the client removes this user message and everything after it.',
+    about: 'The conversation was rewound: the client removes this user message and everything after it.',
     transient: true,
     forWatchers: true,
     fields: z.object({ messageId: id }),

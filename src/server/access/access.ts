@@ -94,7 +94,7 @@ export class Access {
   login(request: Request, key: unknown, secure: boolean): string {
     const { apiKey, refusals } = this.options;
     if (apiKey === undefined || typeof key !== 'string' || !equal(key, apiKey)) {
-      throw refusals.wrongKey(this.addressOf(request), 'That is not the key.');
+      throw refusals.wrongKey(this.addressOf(request), 'The key is wrong.');
     }
     return `${COOKIE}=${tokenFor(apiKey)}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000${secure ? '; Secure' : ''}`;
   }
@@ -135,7 +135,7 @@ function originOf(text: string): URL {
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
   const host = /^[a-z0-9.-]+(:\d+)?$/i.test(text) ? text : 'chat.example.com';
   throw new TypeError(
-    `createDuologue: the option "origins" has ${JSON.stringify(text)}, which is no origin. Write the scheme as well, such as "https://${host}".`,
+    `createDuologue: the option "origins" has ${JSON.stringify(text)}, which is not an origin. Write the scheme as well, such as "https://${host}".`,
   );
 }
 
@@ -144,7 +144,7 @@ function hostOf(text: string): string {
   const host = text.toLowerCase();
   if (host !== '' && !/[/@\s]/.test(host) && hostnameOf(host) === host) return host;
   throw new TypeError(
-    `createDuologue: the option "hosts" has ${JSON.stringify(text)}, which is no host name. Write it without scheme, port and path, such as "chat.example.com".`,
+    `createDuologue: the option "hosts" has ${JSON.stringify(text)}, which is not a host name. Write it without scheme, port and path, such as "chat.example.com".`,
   );
 }
 

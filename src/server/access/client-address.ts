@@ -45,7 +45,8 @@ function networksOf(trusted: readonly string[]): (address: string) => boolean {
   for (const entry of trusted) {
     const [address = '', bits] = entry.split('/');
     // `Number('')` is 0, and a network of 0 bits contains every address.
-    if (bits?.trim() === '') throw new TypeError(`The network "${entry}" lacks its number of bits.`);
+    if (bits?.trim() === '')
+      throw new TypeError(`The network "${entry}" has no number of bits: write it like 10.0.0.0/8.`);
     if (bits === undefined) list.addAddress(address, familyOf(address));
     else list.addSubnet(address, Number(bits), familyOf(address));
   }

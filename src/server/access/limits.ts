@@ -196,7 +196,7 @@ export class ByteBudget {
     if (isMore && (own > this.limits.userBytes || this.total + change > this.limits.serverBytes)) {
       throw new ProtocolError(
         'overloaded',
-        'The server has too much to take in at the moment. Try again in a few seconds.',
+        'The server is receiving too much data at the moment. Try again in a few seconds.',
         { retryAfterMs: 5000 },
       );
     }

@@ -52,7 +52,8 @@ export class SignIn {
       const answer = Promise.resolve(stillSignedIn(identity)).then((value) => {
         isSignedIn = value;
       });
-      if (!(await settlesWithin(answer, ANSWER_MS, clock))) throw new Error('It did not answer in time.');
+      if (!(await settlesWithin(answer, ANSWER_MS, clock)))
+        throw new Error('stillSignedIn did not answer in time.');
     } catch (error) {
       logger.warn('stillSignedIn failed: connections stay open, and decisions wait until it answers', {
         error: String(error),

@@ -172,7 +172,8 @@ function wholeNumber(name: string, value: number, most: number): number {
 function placeIn(cursor: string | undefined): { updatedAt: number; id: string } | undefined {
   if (cursor === undefined) return undefined;
   const [, time, id] = /^(\d{1,15})\.(.+)$/s.exec(cursor) ?? [];
-  if (time === undefined || id === undefined) throw new StoreError('The cursor is not one of this list.');
+  if (time === undefined || id === undefined)
+    throw new StoreError('The cursor is not valid: pass the "next" of an earlier page.');
   return { updatedAt: Number(time), id };
 }
 

@@ -315,7 +315,10 @@ export class ClientRequests {
     if (!accepted) return null;
     const { messageId, parts, requestId } = accepted;
     if (messageId === null)
-      throw new ProtocolError('nothing_to_answer', 'This request was taken before, and nothing answers it.');
+      throw new ProtocolError(
+        'nothing_to_answer',
+        'This request was accepted before, and no message answers it.',
+      );
     const running = reading.responseIn(messageId);
     if (running) return { ...running, ...first };
     const message = await output.load(messageId);

@@ -44,8 +44,8 @@ const END_MS = 5000;
 const PAUSE_CHECK_MS = 500;
 const DELETED = 'This conversation was deleted.';
 const WAITS =
-  'The answer waits: the server cannot reach its storage at the moment. It goes on by itself as soon as it can, and nothing is lost.';
-const MOVED = 'Another server keeps this conversation now. Try again in a moment.';
+  'The answer waits: the server cannot reach its storage at the moment. It continues by itself, and nothing is lost.';
+const MOVED = 'Another server took this conversation over. Try again in a moment.';
 
 /**
  * One conversation, as routes and sockets use it, from the moment when this process becomes its owner until its release. It connects the modules and

@@ -95,7 +95,8 @@ export class ToolRunner {
     try {
       const place = await placeOf(this.context, call);
       const tool = await findTool(place, call.toolName);
-      if (!tool) return { kind: 'error', errorText: `There is no tool named "${call.toolName}" any more.` };
+      if (!tool)
+        return { kind: 'error', errorText: `The agent no longer has a tool named "${call.toolName}".` };
       const outcome = await run({
         ...place,
         tool,

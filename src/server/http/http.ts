@@ -199,7 +199,7 @@ function notUpgraded({ context, user }: RouteCall): Reply {
   const reply = errorReply(
     new ProtocolError(
       'upgrade_required',
-      'Only WebSocket connections are taken here, and this request did not arrive as one. Open sockets on the server ("serve" or "attachWebSocket"), and let every proxy pass on "Upgrade".',
+      'Only WebSocket connections are accepted here, and this request did not arrive as one. Open sockets on the server ("serve" or "attachWebSocket"), and let every proxy pass on "Upgrade".',
     ),
   );
   reply.headers.upgrade = 'websocket';

@@ -16,8 +16,8 @@ export class Elsewhere extends Error {
 /** Thrown when no node can handle a request, because no node can reach the store or the hub. The request had no effect. */
 export class EngineAway extends ProtocolError {
   constructor(engine: NodeEngine) {
-    const what = engine === 'store' ? 'The database' : 'The memory that servers share';
-    super('overloaded', `${what} is away. Try again in a few seconds.`, { retryAfterMs: 2000 });
+    const what = engine === 'store' ? 'The database' : 'The hub that servers share';
+    super('overloaded', `${what} is unavailable. Try again in a few seconds.`, { retryAfterMs: 2000 });
   }
 }
 

@@ -312,7 +312,7 @@ export class ClusterNode implements Lease {
     const left = this.#renewing.then(() => (this.#joined ? directory.leave(this.place.name) : undefined));
     const hasLeft = await settlesWithin(left, LEAVE_MS, clock).catch(() => false);
     if (!hasLeft)
-      logger.warn('this node ends without the store: others take its sessions over when its lease has ended');
+      logger.warn('store unavailable at shutdown: other nodes take over when the lease of this one ends');
   }
 
   /** The next of the other nodes, in turn, for a session without an owner. */
@@ -418,7 +418,7 @@ export class ClusterNode implements Lease {
     const behindMs = Math.round(now - clock.now());
     const isOff = Math.abs(behindMs) > CLOCK_MS;
     if (isOff && this.#behindMs === 0) {
-      logger.warn('the clock of this machine is off: times are those of the database', { behindMs });
+      logger.warn('the clock differs from the database, whose time is used: correct it', { behindMs });
     }
     this.#behindMs = isOff ? behindMs : 0;
   }
@@ -433,7 +433,7 @@ export class ClusterNode implements Lease {
         if (this.#peers.notMet(node) !== LOGGED_ATTEMPT) return;
         const about = { node: node.name, address: node.address, error: String(error) };
         this.#context.logger.warn(
-          'another node cannot be reached: nodes must reach the address of each other',
+          'another node cannot be reached: check its address; each node must be able to reach all others',
           about,
         );
       },

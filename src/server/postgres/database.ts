@@ -149,9 +149,9 @@ export function describeFault(error: unknown, url: string): string {
     case '42P05':
       return `PostgreSQL at ${where} is behind a pooler that loses prepared statements: set max_prepared_statements (PgBouncer 1.21 or newer), or give the address of PostgreSQL itself.`;
     case '25006':
-      return `PostgreSQL at ${where} only reads (a standby?): give the address of one that writes.`;
+      return `PostgreSQL at ${where} is read-only (a standby?): give the address of the primary.`;
     case '53100':
-      return `The disk of PostgreSQL at ${where} is full: nothing can be written.`;
+      return `The disk of PostgreSQL at ${where} is full, so nothing can be written: make room.`;
     default:
       return `PostgreSQL at ${where} cannot be used: ${error instanceof Error ? error.message : String(error)}`;
   }

@@ -35,7 +35,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
   const { url, schema = 'duologue', now } = options;
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw new StoreError(
-      'The name of the schema must be small letters, digits and "_", and begin with no digit.',
+      'The name of the schema may have only small letters, digits and "_", and must not begin with a digit.',
     );
   }
   const db = await Database.open(options);
@@ -44,7 +44,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
       const { rows } = await client.query<{ server_encoding: string }>('show server_encoding');
       if (rows[0]?.server_encoding !== 'UTF8') {
         throw new StoreError(
-          `The database keeps texts as ${rows[0]?.server_encoding}: create one with the encoding UTF8.`,
+          `The database has the encoding ${rows[0]?.server_encoding}: create one with the encoding UTF8.`,
         );
       }
       const { rows: modes } = await client.query<{ transaction_read_only: string }>(

@@ -56,7 +56,7 @@ async function check(connection: RedisConnection, url: string): Promise<void> {
   const policy = /^maxmemory_policy:(.*?)\r?$/m.exec(info)?.[1];
   if (policy !== undefined && policy !== 'noeviction') {
     throw new StoreError(
-      `Redis at ${placeOf(url)} throws keys away when its memory is full (maxmemory-policy ${policy}): set it to noeviction.`,
+      `Redis at ${placeOf(url)} evicts keys when its memory is full (maxmemory-policy ${policy}): set it to noeviction.`,
     );
   }
   if (/^redis_mode:cluster\r?$/m.test(info)) {

@@ -57,7 +57,7 @@ export class RedisConnection {
 
   /** Sends a command. */
   async run(args: readonly string[]): Promise<unknown> {
-    if (!this.#client) throw new StoreError('Redis is away.');
+    if (!this.#client) throw new StoreError('Redis is unavailable.');
     return this.#client.sendCommand([...args]);
   }
 
@@ -109,7 +109,9 @@ export class RedisConnection {
   #away(error: unknown): void {
     if (this.#isAway || this.#isClosed) return;
     this.#isAway = true;
-    this.#options.onWarning?.(`Redis is away: ${error instanceof Error ? error.message : String(error)}`);
+    this.#options.onWarning?.(
+      `Redis is unavailable: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 
   #back(): void {
@@ -153,7 +155,7 @@ export class RedisConnection {
   /** Replaces a connection on which Redis does not answer. Commands that wait for an answer fail. */
   #replace(client: Client): void {
     if (this.#client !== client) return;
-    this.#away(new Error('It does not answer.'));
+    this.#away(new Error('Redis does not answer.'));
     this.#client = null;
     client.destroy();
     this.#connect().catch((error: unknown) => this.#away(error));
@@ -198,9 +200,10 @@ export function describeFault(error: unknown, url: string): string {
   if (/NOPERM|can't run this command|ACL failure/.test(message))
     return `The user of REDIS_URL may not do what is needed at ${where}: allow scripts, streams, hashes and SET on keys that begin with the prefix.`;
   if (/READONLY/.test(message))
-    return `Redis at ${where} only reads (a replica?): give the address of one that writes.`;
+    return `Redis at ${where} is read-only (a replica?): give the address of the primary.`;
   if (/unknown (redis )?command|syntax error|wrong number of arguments/i.test(message)) return tooOld(where);
-  if (/OOM/.test(message)) return `The memory of Redis at ${where} is full: nothing can be written.`;
+  if (/OOM/.test(message))
+    return `The memory of Redis at ${where} is full, so nothing can be written: make room.`;
   return `Redis at ${where} cannot be used: ${message}`;
 }
 

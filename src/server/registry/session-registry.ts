@@ -14,15 +14,15 @@ const KEEP_MS = 5 * 60_000;
 const SWEEP_MS = 60_000;
 const DRAIN_MS = 2000;
 
-/** The sessions that this process has open, each exactly once. All others are in the store alone. */
+/** The sessions that this process has open, each exactly once. All other sessions are only in the store. */
 export class SessionRegistry {
   private readonly engine: Engine;
   private readonly open = new Map<string, Promise<Conversation>>();
   /** The open sessions that are loaded. */
   private readonly here = new Map<string, Conversation>();
-  /** Sessions that are being removed. A request for one waits until it is gone. */
+  /** Sessions that are being removed. A request for such a session waits until it is removed. */
   private readonly removing = new Map<string, Promise<boolean>>();
-  /** Sessions that are being handed over to another process; a request for one waits too. */
+  /** Sessions that are being handed over to another process. A request for such a session waits too. */
   private readonly leaving = new Map<string, Promise<void>>();
   private isClosing = false;
   private cancelSweep: () => void = () => undefined;
@@ -49,7 +49,7 @@ export class SessionRegistry {
     return this.used(this.load(key, this.engine.owners.areAlone));
   }
 
-  /** Ends what runs and removes the session, but keeps its audit log. False when the store has none with this key. */
+  /** Stops the agent and removes the session, but keeps its audit log. False when the store has no session with this key. */
   async remove(key: SessionKey): Promise<boolean> {
     const name = nameOf(key);
     await this.gone(name);
@@ -69,13 +69,13 @@ export class SessionRegistry {
     return [...this.here.values()].map(({ key }) => key);
   }
 
-  /** Another process took a session over. */
+  /** Call it when another process took a session over. */
   lose(key: OwnedKey): void {
     const conversation = this.here.get(nameOf(key));
     if (conversation?.key.fence === key.fence) conversation.lose();
   }
 
-  /** Hands over every session when its agent is at rest and no client speaks to it. Resolves when none is left, or after `withinMs`. */
+  /** Hands over every session as soon as its agent is idle and its user is not speaking. Resolves when no session is left, or after `withinMs`. */
   async handOver(withinMs: number): Promise<void> {
     const all = [...this.open].map(([name, loading]) => this.giveAway(name, loading));
     await settlesWithin(Promise.allSettled(all), withinMs, this.engine.clock);
@@ -89,7 +89,7 @@ export class SessionRegistry {
   private async giveAway(name: string, loading: Promise<Conversation>): Promise<void> {
     const conversation = await loading;
     while (!conversation.isPaused) await conversation.paused();
-    // The session was lost, closed or removed meanwhile, or the time is over.
+    // Meanwhile the session was lost, closed or removed, or the server is closing.
     if (this.isClosing || this.open.get(name) !== loading || this.removing.has(name)) return;
     const gone = conversation.handOver().finally(() => {
       this.forget(name);
@@ -99,7 +99,7 @@ export class SessionRegistry {
     await gone;
   }
 
-  /** Waits briefly for turns that run, interrupts the rest, and closes every session. */
+  /** Waits briefly for running turns, interrupts the others, and closes every session. */
   async close(): Promise<void> {
     this.isClosing = true;
     this.cancelSweep();
@@ -109,7 +109,7 @@ export class SessionRegistry {
       settlesWithin(Promise.allSettled(conversations.map(drain)), DRAIN_MS, this.engine.clock);
     // First wait for turns that end by themselves within `DRAIN_MS`.
     await drained((conversation) => conversation.settled());
-    // The others are interrupted, and their clients are informed. A tool or a model that ignores its signal is not waited for.
+    // The others are interrupted, and their clients are informed. Do not wait for a tool or a model that ignores its abort signal.
     await drained((conversation) => conversation.close());
   }
 
@@ -204,7 +204,7 @@ export class SessionRegistry {
   }
 }
 
-/** A decision without a session id is searched in this many of the user's latest sessions, by this many of its approval ids. */
+/** For a decision without a session id: how many of the user's latest sessions are searched, and for how many of its approval ids. */
 const MAX_SEARCHED = 100;
 const MAX_NAMED = 4;
 
@@ -221,7 +221,7 @@ export class Sessions {
     this.newSessions = newSessions;
   }
 
-  /** The session, created when the user has none with this id. */
+  /** Returns the session, and creates it when the user has none with this id. */
   async getOrCreate(user: string, id: string): Promise<Session> {
     const key = this.keyOf(user, id);
     const session = await this.registry.find(key);
@@ -231,18 +231,20 @@ export class Sessions {
     return this.registry.create(key);
   }
 
-  /** The session for the application, to which the limit of new sessions does not apply. Null when there is none and `creates` is false. */
+  /**
+   * Returns the session for a method of the server API, to which the limit of new sessions does not apply. Null when there is none and `creates` is false.
+   */
   async openFor(key: SessionKey, creates: boolean): Promise<Session | null> {
     const session = await this.registry.find(key);
     return session ?? (creates ? this.registry.create(key) : null);
   }
 
-  /** The session; throws `not_found` when the user has none with this id. */
+  /** Returns the session; throws `not_found` when the user has none with this id. */
   async get(user: string, id: string): Promise<Session> {
     return (await this.find(user, id)) ?? notFound();
   }
 
-  /** The session; null when the user has none with this id. */
+  /** Returns the session; null when the user has none with this id. */
   find(user: string, id: string): Promise<Session | null> {
     return this.registry.find(this.keyOf(user, id));
   }
@@ -253,7 +255,7 @@ export class Sessions {
     return store.listSessions(appName, user, page);
   }
 
-  /** The id of the session that asked the user for one of these decisions; null when none of those used lately did. */
+  /** Finds the session that asked the user for one of these decisions. Searches only the sessions used last; null when none of them did. */
   async askedIn(user: string, answers: readonly Answer[]): Promise<string | null> {
     const { store, appName } = this.engine;
     const named = answers.flatMap((answer) => ('approvalId' in answer && answer.approvalId) || []);
@@ -267,7 +269,7 @@ export class Sessions {
     return null;
   }
 
-  /** The summary of a session, with messages or without; null when the user has none with this id. */
+  /** The summary of a session, even if it has no messages; null when the user has none with this id. */
   summaryOf(user: string, id: string): Promise<SessionSummary | null> {
     return this.engine.store.findSession(this.keyOf(user, id));
   }
@@ -276,7 +278,7 @@ export class Sessions {
     if (!(await this.engine.store.renameSession(this.keyOf(user, id), title))) notFound();
   }
 
-  /** Ends what runs and removes the session; its audit log stays. */
+  /** Stops the agent and removes the session. Its audit log stays. */
   async remove(user: string, id: string): Promise<void> {
     if (!(await this.registry.remove(this.keyOf(user, id)))) notFound();
   }

@@ -26,34 +26,34 @@ import type { AcceptedRequest, PageRequest, SessionKey } from '../store/store.ts
 export interface Session {
   readonly key: SessionKey;
 
-  /** Accepts a typed message: at once, or when the agent is done. Resolves when it is accepted, rejects when it is refused. */
+  /** Accepts a typed message: at once, or, for a queued message, when its turn comes. Rejects when the message is rejected. */
   say(message: TypedMessage, asked: RequestContext & { again: boolean }): Promise<void>;
   /** Asks the agent to continue its last message, which was cut. */
   continueMessage(messageId: string, asked: RequestContext): Promise<void>;
-  /** Accepts answers to open calls, while everything else continues. */
+  /** Accepts answers to open calls. It interrupts nothing. */
   answer(answers: Answer[], asked: RequestContext & { by: Identity }): Promise<void>;
-  /** Answers of the application, in the name of a person. Resolves when they are stored. A request with a `requestId` that was accepted before has no effect. */
+  /** Accepts answers of the application, in the name of a person. Resolves when they are stored. A `requestId` that was accepted before has no effect. */
   answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void>;
-  /** A message that the application sends as the user. Resolves with the id of the message that answers it, when it is stored. */
+  /** Accepts a message that the application sends as the user. Resolves, when it is stored, with the id of the message that will answer it. */
   sendFor(message: TypedMessage, requestId: string): Promise<string | null>;
   /** Gives the agent an instruction of the application, which starts a turn. Resolves with the id of its message when the turn starts. */
   instruct(text: string, requestId: string): Promise<string>;
   /** Lets the agent say a text of the application, which starts no turn. Resolves with the id of its message when the text is stored. */
   speak(text: string, requestId: string): Promise<string>;
-  /** Makes a listener the active connection, which may send audio and run browser tools; null frees the place. */
+  /** Makes a listener the active connection, which may send audio and run browser tools; null makes none active. */
   claim(listener: Listener | null): void;
-  /** Sound or a picture from the user. */
+  /** Passes sound or a picture of the user to the agent. */
   media(blob: Blob, from: Listener): void;
-  /** The user turns the microphone on or off; `detection` says whether client or server detects the end of speech. */
+  /** Handles that the user turned the microphone on or off. `detection`: whether the client or the server detects the end of speech. */
   microphone(action: 'start' | 'stop', detection: Detection, from: Listener): void;
   /** Stops the agent; resolves with false when the agent is idle. `heard`: the message to stop, and how much of its sound was played. */
   stop(asked?: Partial<RequestContext> & { heard?: Heard }): Promise<boolean>;
 
-  /** Accepts a posted message. Resolves with its response when its turn starts. */
+  /** Accepts a message that was sent with POST. Resolves with its response when its turn starts. */
   post(message: PostedMessage): Promise<SseResponse>;
-  /** Accepts posted answers, like `answer`; resolves with the response. */
+  /** Accepts answers that were sent with POST. Resolves with the response. */
   postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse>;
-  /** Accepts a posted request to continue a message; resolves with the response. */
+  /** Accepts a POST that asks to continue a message. Resolves with the response. */
   postContinuation(continuation: PostedContinuation): Promise<SseResponse>;
   /** The rest of the response in progress, after the last chunk that the client has; null when there is none. */
   resume(last: string | null): Promise<SseResponse | null>;
@@ -62,7 +62,7 @@ export interface Session {
    * all of it.
    */
   replay(): Promise<SseResponse | null>;
-  /** A client that uses replays has every chunk up to this one. */
+  /** Records that a client which reads replays has every chunk up to this one. */
   confirm(last: string): void;
 
   /** Adds a listener, which gets every chunk after its place. A listener that never watches becomes the active connection; others do when there is none. */
@@ -77,7 +77,7 @@ export interface Session {
 /** A message that a user typed. */
 export type TypedMessage = Extract<Input, { kind: 'message' }>;
 
-/** The client that made a request, for replies to it alone. */
+/** Receives the private replies to a request, for the client that made it. */
 export interface Requester {
   accepted(accepted: AcceptedRequest): void;
   failed(error: ProtocolError): void;
@@ -93,7 +93,7 @@ export interface RequestContext {
   forTools?: ToolRequest | undefined;
 }
 
-/** The name of a posted request, for its client, and its id in the log. */
+/** The `requestId` of a request that was sent with POST, and its id in the log. */
 interface PostNames {
   requestId?: string | undefined;
   logged: string;
@@ -101,14 +101,14 @@ interface PostNames {
   forTools?: ToolRequest | undefined;
 }
 
-/** A posted message after its checks. */
+/** A checked message that was sent with POST. */
 export interface PostedMessage extends PostNames {
   id: string | undefined;
   parts: AdmittedPart[];
   metadata?: PageMetadata | undefined;
 }
 
-/** A posted request to continue a message of the agent. */
+/** A POST that asks to continue a message of the agent. */
 export interface PostedContinuation extends PostNames {
   messageId: string;
 }
@@ -119,7 +119,7 @@ export interface AnsweredBy extends PostNames {
   by: Identity;
 }
 
-/** How far a listener has received the session: the id of its last chunk, and how many samples of which utterance. */
+/** The position of a listener: the id of its last chunk, and how many samples of which utterance it has. */
 export interface Place {
   last: string | null;
   sound: { n: number; at: number } | null;
@@ -129,33 +129,33 @@ export interface Place {
 export interface Listener {
   readonly id: string;
   /**
-   * Whether it stays when it is not the active connection. `never`: it leaves. `when-another-speaks`: it watches while another is active. `always`: it is
-   * never active.
+   * What happens when it is not the active connection. `never`: it is disconnected. `when-another-speaks`: it watches while another is active. `always`: it
+   * only watches, and is never active.
    */
   readonly watches: 'never' | 'when-another-speaks' | 'always';
   /** Reports an error of a request that it made. */
   failed(error: ProtocolError): void;
-  /** Reports why it loses the session, and disconnects it. */
+  /** Reports the reason to the client, and disconnects it. */
   end(code: ErrorCode, message: string): void;
   play(sound: Sound): void;
   /** Discards sound that was not played yet. */
   stopPlayback(): void;
 }
 
-/** The chunks of a session, as this process sends them. */
+/** The source from which readers get the chunks of a session. */
 export interface Feed {
   readonly log: Omit<ShownLog, 'readers'>;
-  /** Whether the agent does nothing, or waits for the user or the browser. */
+  /** Whether the agent is idle, or waits for the user or the browser. */
   readonly isAtRest: boolean;
-  /** Calls back whenever the agent comes to rest; the returned function unsubscribes. */
+  /** Calls `callback` whenever the agent becomes idle or waits for an answer. The returned function unsubscribes. */
   onRest(callback: () => void): () => void;
   /** Adds a reader: the agent waits for it when it lags far and belongs to the active connection; the returned function removes it. */
   attach(reader: Reader): () => void;
-  /** A reader made progress. */
+  /** Call it when a reader made progress. */
   readerMoved(): void;
 }
 
-/** A reader of the log, for the agent that may wait for it. */
+/** A reader of the log. The agent may wait for it. */
 export interface Reader {
   /** Whether the reader belongs to the active connection, so that the agent waits for it. */
   readonly isActive: boolean;
@@ -165,7 +165,7 @@ export interface Reader {
   cut(why: ProtocolError): void;
 }
 
-/** One SSE response as a part of the log. */
+/** One SSE response: a part of the log, and how it ends. */
 export interface SseResponse {
   feed: Feed;
   /** The number of the entry before its first chunk. */
@@ -174,50 +174,50 @@ export interface SseResponse {
   endsAfter?: number;
   /** Whether the client of the response is the active connection. */
   isActive?: boolean;
-  /** Approvals whose requests are left out. */
+  /** The ids of approvals whose requests are left out, because they were decided. */
   omitted?: readonly string[];
   /** Whether the response also ends when the agent comes to rest, because it is a part of a live turn. */
   endsAtRest?: boolean;
-  /** Whether decisions are in it, as chunks that only clients of `ai` 7 know. */
+  /** Whether it includes decisions, as chunks that only clients of `ai` 7 know. */
   hasDecisions?: boolean;
-  /** Whether the response belongs to a watcher: it never ends, and includes what other pages do. */
+  /** Whether the response belongs to a watcher: then it never ends, and includes chunks that other pages cause. */
   isWatched?: boolean;
-  /** Whether the client gets all other chunks as a watcher: then it gets only its private replies here. */
+  /** Whether the response has only private replies, because the client gets all other chunks as a watcher. */
   hasOnlyReplies?: boolean;
   /** Returns the messages with an absolute URL for each stored file. */
   present?: (messages: Message[]) => Message[];
-  /** Takes the chunks for this client alone that it has not got yet. */
+  /** Removes and returns the private replies that the client has not got yet. */
   privateReplies?: () => readonly Chunk[];
-  /** The whole response, when the log no longer has it. */
+  /** All chunks of the response, if the log no longer has it. */
   storedChunks?: readonly (Chunk | ApprovalResponse)[];
 }
 
-/** The messages from which a client continues. */
+/** The data of a reset: the messages from which a client continues. */
 export interface Reset {
   messages: Message[];
-  /** The first message of the page, when there are others before it. */
+  /** The id of the first message of the page, if there are others before it. */
   older?: string;
 }
 
 /** The largest page of messages: parsing and writing a larger one would block the event loop for all users. */
 export const PAGE = { count: 100, bytes: 256 * 1024 };
 
-/** Where a listener starts. */
+/** The place from which a listener reads, and what it gets first. */
 export interface Joined {
   feed: Feed;
   /** The number of the entry before its first chunk. */
   from: number;
-  /** Whether that is the place that the client named. */
+  /** Whether that is the position that the client asked for. */
   resumed: boolean;
   /** The id of the newest chunk. */
   newest: string;
-  /** The newest page of messages, when the client cannot continue from its place. */
+  /** The newest page of messages, if the client cannot continue from its position. */
   reset: Reset | null;
-  /** The chunks to send before the first one: the message it belongs to, and its open blocks. */
+  /** The chunks to send before the first one: they open the message that it belongs to, and the open blocks of that message. */
   opening: Chunk[];
-  /** Approvals whose requests are left out. */
+  /** The ids of approvals whose requests are left out, because they were decided. */
   omitted: readonly string[];
-  /** The rest of the sound of which the client has the beginning. */
+  /** The rest of the sound of which the client already has the beginning. */
   sounds: Sound[];
   /** What else the greeting contains. */
   info: Pick<SessionInfo, 'received' | 'open' | 'running' | 'model' | 'floor' | 'attachments'>;
@@ -226,7 +226,7 @@ export interface Joined {
 /** Messages of a session, in order. */
 export interface MessagePage {
   messages: Message[];
-  /** The message that the previous page ends before; null when there is none. */
+  /** The message before which the previous page ends; null when there is no previous page. */
   older: string | null;
   /** Whether the agent is running. */
   isRunning: boolean;

@@ -19,10 +19,10 @@ const MAX_RESPONSES = 64;
 const MAX_UNCONFIRMED = 64;
 const TOO_MANY = 'Too many responses are open on this connection. Wait until one ends.';
 
-/** The HTTP request that a frame stands for. */
+/** The HTTP request that a frame is converted to. */
 export type RoutedFrame = Pick<FramedRequest, 'method' | 'path' | 'search' | 'body'>;
 
-/** What a connection needs. */
+/** The objects and callbacks that a connection uses. */
 export interface ChatConnectionContext {
   id: string;
   socket: Socket;
@@ -37,7 +37,7 @@ export interface ChatConnectionContext {
   onAbort: ChatSocketOptions['onAbort'];
   /** Answers a request as the HTTP routes do, here or at the owner of its session. */
   ask: (asked: RoutedFrame) => Promise<Reply>;
-  /** The requests to a chat that its owner has not answered yet, over any socket of the user at this node. */
+  /** The unanswered requests to each chat, over all sockets of the user at this node. */
   sends: Pick<PendingSends, 'add' | 'settled'>;
   onEnd: (connection: ChatConnection) => void;
 }
@@ -51,8 +51,8 @@ interface OpenRequest {
 }
 
 /**
- * One socket of the AI SDK's own `WebSocketChatTransport`. It carries the responses of any number of chats. Each frame becomes a request to the HTTP routes,
- * and their replies become frames: the connection decides nothing about a conversation.
+ * One socket of the AI SDK's own `WebSocketChatTransport`. It carries the responses of any number of chats. It converts each frame to a request to the HTTP
+ * routes, and their replies to frames. It decides nothing about a conversation.
  */
 export class ChatConnection implements AcceptedSocket {
   readonly id: string;
@@ -129,7 +129,7 @@ export class ChatConnection implements AcceptedSocket {
       .catch(() => undefined);
   }
 
-  /** The socket is closed. Turns continue, and the client can resume their responses. */
+  /** Handles the end of the socket. Turns continue, and the client can resume their responses. */
   closed(): void {
     this.intake.close();
     this.leave();
@@ -174,7 +174,7 @@ export class ChatConnection implements AcceptedSocket {
     }
   }
 
-  /** Carries out a frame. Resolves when its request was answered, so that its bytes are counted until then. */
+  /** Performs the request of a frame. Resolves when it was answered, so that its bytes are counted until then. */
   private request(frame: ChatRequest): Promise<unknown> | undefined {
     const { requestId } = frame;
     if (frame.type === 'abort') return this.abort(requestId);
@@ -248,7 +248,7 @@ export class ChatConnection implements AcceptedSocket {
     this.open.delete(requestId);
     if (error.code === 'internal' && !(thrown instanceof ProtocolError))
       this.context.logger.error(
-        'a frame failed: its client got an error frame; the error is a fault of the server',
+        'a frame could not be handled: its client got an error frame; the error is a fault of the server',
         { connection: this.id, error: String(thrown) },
       );
     this.reject({ type: 'error', requestId, errorText: error.message });
@@ -284,7 +284,7 @@ function postOf({
   return { ...own, id, messages: messages.slice(-1), trigger, messageId, requestId, stock: true };
 }
 
-/** The requests to each chat that were not answered yet: a client that lost its socket must not get `no-active` meanwhile. */
+/** The unanswered requests to each chat. While one is unanswered, a client that lost its socket must not get `no-active`. */
 export class PendingSends {
   private readonly pending = new Map<string, Set<Promise<unknown>>>();
 

@@ -3,7 +3,7 @@ import { BlockDecoder, type Chunk, ProtocolError } from '../../protocol/index.ts
 import type { Clock } from '../clock.ts';
 import { type Reply, ResponseReader } from '../http/reply.ts';
 
-/** How long a response waits before it asks again for the owner of its session, and how often it asks. */
+/** How long a response waits before it looks for the new owner of its session again, and how often it does. */
 const RETRY_MS = 500;
 const RETRIES = 10;
 /** The time between two checks whether a slow client has read. */
@@ -11,7 +11,7 @@ const BEHIND_MS = 20;
 /** Chunks of our own protocol that a client of `ai` does not get: the frames of its socket already answer the request. */
 const PRIVATE: ReadonlySet<string> = new Set(['data-accepted', 'data-session']);
 
-/** What a response needs. */
+/** The objects and callbacks that a response uses. */
 export interface ChatResponseContext {
   requestId: string;
   clock: Clock;
@@ -19,7 +19,7 @@ export interface ChatResponseContext {
   send: (frame: string) => void;
   /** Whether so many bytes wait for the network that nothing more is written. */
   isBehind: () => boolean;
-  /** Asks for the rest of the response after a chunk, wherever its session is now. */
+  /** Requests the rest of the response after a chunk, from the current owner of the session. */
   resume: (last: string) => Promise<Reply>;
 }
 
@@ -27,14 +27,14 @@ export interface ChatResponseContext {
 export type ChatEnd = 'complete' | 'lost' | 'closed';
 
 /**
- * One response on its way to a stock client: the blocks of an SSE reply, as numbered frames. When the owner of the session changes or dies, the response
- * continues with the next owner, and the client does not notice.
+ * Relays one response to a client of the AI SDK's own transport: it sends the blocks of an SSE reply as numbered frames. When the owner of the session
+ * changes or dies, the response continues with the next owner, and the client does not notice.
  */
 export class ChatResponse {
   private readonly context: ChatResponseContext;
   private readonly prefix: string;
   private sequence = 0;
-  /** The id of the last chunk that was sent, or of the one before the first. */
+  /** The id of the last chunk that was sent, or of the chunk before the first one. */
   private last = '';
   private hasFinished = false;
   private body: Reply['body'] = null;
@@ -66,7 +66,7 @@ export class ChatResponse {
     return 'lost';
   }
 
-  /** The client has stopped reading. */
+  /** Ends the relay, because the client has stopped reading. */
   close(): void {
     this.isClosed = true;
     const { body } = this;
@@ -89,7 +89,7 @@ export class ChatResponse {
     return null;
   }
 
-  /** Sends what a body holds; true when the response is complete, false when the body ended before. */
+  /** Sends the chunks of a body. Returns true when the response is complete, false when the body ended before that. */
   private async read(body: Reply['body']): Promise<boolean> {
     const { clock, isBehind } = this.context;
     this.body = body;

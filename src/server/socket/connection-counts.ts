@@ -1,6 +1,6 @@
 import { ProtocolError } from '../../protocol/index.ts';
 
-/** After this time a user with too many connections may try again. */
+/** The retry delay in the error for a user with too many connections. */
 const CROWDED_MS = 10_000;
 
 /** Counts the sockets of each user, here and at all nodes together. */

@@ -43,7 +43,7 @@ export interface IntakeContext {
 const SMALL = 64 * 1024;
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The frames that arrive over one socket: counted from their first byte until they are handled, and handled in the order of arrival. */
+/** Receives the frames of one socket. It counts their bytes from the first byte until they are handled, and handles them in the order of arrival. */
 export class Intake {
   private readonly context: IntakeContext;
   private readonly unfinished = new UnfinishedFrame();
@@ -168,13 +168,13 @@ class UnfinishedFrame {
   private ended = 0;
   private hasEnded = false;
 
-  /** A frame ended. */
+  /** Records that a frame of this size ended. */
   end(bytes: number): void {
     this.ended += bytes;
     this.hasEnded = true;
   }
 
-  /** A piece arrived. Returns the bytes of the frame that is unfinished now, and whether it is another one than before. */
+  /** Records a piece that arrived. Returns the bytes of the frame that is unfinished now, and whether it is a different frame than before. */
   push(bytes: number): { bytes: number; isNew: boolean } {
     const isNew = this.hasEnded;
     this.bytes += bytes;
@@ -190,9 +190,9 @@ class UnfinishedFrame {
 const MAX_DROPPED = 2000;
 /** The server reports one in this many dropped frames to the client. */
 const ANSWERED = 100;
-/** A client may send the frames of so many seconds at once. */
+/** A client may send the frames of this many seconds at once. */
 const FRAME_BURST = 2;
-/** A client may send the sound and pictures of so many seconds at once. */
+/** A client may send the sound and pictures of this many seconds at once. */
 const MEDIA_BURST = 8;
 
 /** The limits and callbacks of a `FrameMeter`. */
@@ -201,7 +201,7 @@ export interface FrameMeterContext {
   clock: Clock;
   /** Sends the client the error that frames were dropped. */
   refuse: (error: ProtocolError) => void;
-  /** Ends the connection, since too many frames were dropped. */
+  /** Ends the connection, because too many frames were dropped. */
   onFlood: () => void;
 }
 
@@ -256,7 +256,7 @@ export class FrameMeter {
   }
 }
 
-/** What the requests of a socket need. */
+/** The objects and callbacks that the requests of a socket use. */
 export interface SocketRequestsContext {
   listener: Listener;
   session: Session;
@@ -278,10 +278,10 @@ export interface SocketRequestsContext {
   pong: (timestamp: string | number | null) => void;
 }
 
-/** Carries out the requests in the text frames of one socket: parses each, and calls the session. */
+/** Performs the requests in the text frames of one socket: parses each, and calls the session. */
 export class SocketRequests {
   private readonly context: SocketRequestsContext;
-  /** Settles when the application has answered whether the user of a claim is signed in; null when it is not being asked. */
+  /** Settles when the application has answered whether the user who claims is signed in; null when it is not being asked. */
   private claiming: Promise<void> | null = null;
 
   constructor(context: SocketRequestsContext) {
@@ -377,7 +377,7 @@ export class SocketRequests {
   }
 }
 
-/** Sound and pictures that arrive over one socket, for the session. */
+/** Passes the sound and pictures that arrive over one socket to the session. */
 export class SocketMedia {
   private readonly listener: Listener;
   private readonly session: Session;
@@ -398,7 +398,7 @@ export class SocketMedia {
     this.listens = action === 'start';
   }
 
-  /** The connection ends: the microphone is turned off. */
+  /** Turns the microphone off, because the connection ends. */
   close(): void {
     if (this.listens) this.microphone('stop', 'server');
   }
@@ -430,7 +430,7 @@ export class SocketMedia {
   }
 
   private giveSound(data: string): void {
-    // A client that sends sound without `audio_control` has its microphone on; sound after its "stop" is refused.
+    // For a client that sends no `audio_control` at all, the first sound turns the microphone on. Sound after a "stop" is refused.
     if (this.listens === null) this.microphone('start', 'server');
     if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
     this.give('audio/pcm;rate=16000', data);

@@ -24,16 +24,16 @@ import { FrameMeter, Intake, SocketMedia, SocketRequests, type WholeFrame } from
 import type { Socket, SocketLimits } from './socket.ts';
 import { SocketWriter } from './socket-writer.ts';
 
-/** What a connection needs. */
+/** The objects and callbacks that a connection uses. */
 export interface SocketConnectionContext {
   id: string;
   socket: Socket;
   session: Session;
   /** The user of the connection. */
   identity: Identity;
-  /** The nodes that serve the connection, for its client; empty unless the server is set to `inspect`. */
+  /** The nodes that serve the connection, for the session info; empty without the server option `inspect`. */
   nodes?: Pick<SessionInfo, 'nodes'>;
-  /** Which chunks and sound the client already has, by its own account. */
+  /** The chunks and sound that the client says it already has. */
   place: Place;
   clock: Clock;
   pacing: Pacing;
@@ -60,7 +60,7 @@ export interface SocketConnectionContext {
 /** Errors after which no later frame of the socket can be read. */
 const ENDING: ReadonlySet<ErrorCode> = new Set(['invalid_frame', 'idle', 'overloaded']);
 
-/** One socket of one session: frames in, chunks and sound out. It decides nothing about the conversation. */
+/** One socket of one session: it receives frames, and sends chunks and sound. It decides nothing about the conversation. */
 export class SocketConnection implements Listener {
   readonly id: string;
   readonly watches: Listener['watches'];
@@ -119,7 +119,11 @@ export class SocketConnection implements Listener {
       window: pacing.window,
       limits,
       present: context.present,
-      onTooSlow: () => this.end('too_slow', 'The connection reads too slowly. It can come back and resume.'),
+      onTooSlow: () =>
+        this.end(
+          'too_slow',
+          'The client reads too slowly, so the connection was closed. Reconnect to resume.',
+        ),
     });
     this.life = new SocketLife({
       clock,
@@ -129,7 +133,7 @@ export class SocketConnection implements Listener {
     });
   }
 
-  /** Greets the client, sends what it missed, and follows the session. */
+  /** Sends the session info and the chunks that the client missed, and then all new chunks. */
   async open(): Promise<void> {
     const { session, context, writer } = this;
     const joined = await session.join(this, context.place);
@@ -137,7 +141,8 @@ export class SocketConnection implements Listener {
     const { feed, from, resumed, newest, reset, opening, omitted, sounds, info } = joined;
     const { epoch } = feed.log;
     const sessionId = session.key.id;
-    // The id of the greeting is the place in the log where the connection begins: a client that loses it before the first chunk can resume too.
+    // The id of the session info is the place in the log where the connection begins, so that a client that loses the connection before the first chunk can
+    // resume too.
     writer.send(
       {
         type: 'data-session',
@@ -193,7 +198,7 @@ export class SocketConnection implements Listener {
     this.writer.stopPlayback();
   }
 
-  /** The socket is closed: releases everything that the connection holds. */
+  /** Handles the end of the socket: releases everything that the connection uses. */
   closed(): void {
     this.intake.close();
     this.leave();
@@ -245,7 +250,7 @@ export class SocketConnection implements Listener {
     const error = toProtocolError(thrown).about(requestId);
     if (error.code === 'internal' && !(thrown instanceof ProtocolError)) {
       this.context.logger.error(
-        'a frame failed: its client got the code internal; the error is a fault of the server',
+        'a frame could not be handled: its client got the code internal; the error is a fault of the server',
         {
           session: this.session.key.id,
           connection: this.id,
@@ -263,7 +268,7 @@ export class SocketConnection implements Listener {
   }
 }
 
-/** What the heartbeat of a socket needs. */
+/** The objects and callbacks that the heartbeat of a socket uses. */
 export interface SocketLifeContext {
   clock: Clock;
   limits: SocketLimits;
@@ -272,11 +277,11 @@ export interface SocketLifeContext {
   onEnd: (why: string) => void;
 }
 
-/** The heartbeat of one socket: finds clients that disappeared without closing, and connections that are idle for too long. */
+/** The heartbeat of one socket. It detects clients that disappeared without closing, and connections that are idle for too long. */
 export class SocketLife {
   private readonly context: SocketLifeContext;
   private aliveAt: number;
-  /** The time of the last activity, as far as it is known. */
+  /** The time of the last known activity. */
   private activeAt: number;
   /** The newest entry of the log at the last beat. */
   private seqAtBeat = 0;
@@ -288,18 +293,18 @@ export class SocketLife {
     this.aliveAt = this.activeAt;
   }
 
-  /** The client gave a sign of life. */
+  /** Records that the client is alive, such as by a pong. */
   noteAlive(): void {
     this.aliveAt = this.context.clock.elapsed();
   }
 
-  /** A frame arrived: the client is alive and active. */
+  /** Records a frame: the client is alive and active. */
   noteFrame(): void {
     this.aliveAt = this.context.clock.elapsed();
     this.activeAt = this.aliveAt;
   }
 
-  /** There was activity in the session. */
+  /** Records activity in the session. */
   noteActivity(): void {
     this.activeAt = this.context.clock.elapsed();
   }

@@ -14,7 +14,7 @@ import { pcmOf, SAMPLE_BYTES, type Sound, soundBytes } from '../output/utterance
 import type { Feed } from '../registry/session.ts';
 import { type Socket, type SocketLimits, toBase64 } from './socket.ts';
 
-/** What a writer needs. */
+/** The objects and callbacks that a writer uses. */
 export interface SocketWriterContext {
   socket: Socket;
   window: BatchTimer;
@@ -25,14 +25,11 @@ export interface SocketWriterContext {
   onTooSlow: () => void;
 }
 
-/**
- * Writes the chunks of the log to one socket, and sound beside them. It is a cursor: chunks that the client is too slow for wait in the log, and old sound is
- * dropped.
- */
+/** Writes the chunks of the log and the sound to one socket. It is a cursor: if the client is too slow, chunks wait in the log, and old sound is dropped. */
 export class SocketWriter {
   /** Whether the client offered a subprotocol of Duologue: it gets an id with each chunk, several blocks a frame, and sound in binary frames. */
   readonly isRich: boolean;
-  /** Whether the client gets what other pages do. */
+  /** Whether the client gets the chunks about changes that other pages make. */
   private readonly isWatching: boolean;
   private readonly context: SocketWriterContext;
   private readonly departure: Departure;

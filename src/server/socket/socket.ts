@@ -17,13 +17,13 @@ export interface Socket {
 export interface AcceptedSocket {
   /** Reports how many bytes came off the network. The adapter first calls `receive` for each frame that ended in them. */
   arrived(bytes: number): void;
-  /** A whole frame came. */
+  /** Reports a whole frame. */
   receive(data: Uint8Array, isBinary: boolean): void;
-  /** A ping came; the server answers it. */
+  /** Reports a ping; the server answers it. */
   ping(data: Uint8Array): void;
-  /** A pong came, with the data of the ping that it answers. */
+  /** Reports a pong, with the data of the ping that it answers. */
   pong(data?: Uint8Array): void;
-  /** The socket is closed. */
+  /** Reports that the socket is closed. */
   closed(): void;
 }
 
@@ -31,19 +31,19 @@ export interface AcceptedSocket {
 export interface SocketLimits {
   /** Connections that one user may have at a time. */
   connectionsPerUser: number;
-  /** Frames of one user that answer calls; each may cause a write to the store. */
+  /** Frames with answers to calls, of one user; each may cause a write to the store. */
   answersPerMinute: number;
   /** Bytes of text that may wait for a slow client before the server stops sending. */
   maxBufferedBytes: number;
   /** Bytes of sound that may wait for a slow client; older sound is dropped. */
   maxSoundBytes: number;
-  /** Chunks that a client may lag before the server closes the connection; it can reconnect and resume. */
+  /** How many chunks a client may lag behind before the server closes the connection. The client can reconnect and resume. */
   maxLag: number;
   /** Frames per second, including pings and refused frames, but without sound and pictures in binary frames. */
   framesPerSecond: number;
   /** Frames of sound and pictures in binary per second. */
   mediaFramesPerSecond: number;
-  /** Bytes of sound and pictures per second; several times as much as a microphone and a camera give. */
+  /** Bytes of sound and pictures per second; several times as many as a microphone and a camera produce. */
   mediaBytesPerSecond: number;
   heartbeatMs: number;
   /** A client that sends nothing for this long, not even a pong, counts as gone. */

@@ -32,7 +32,7 @@ export interface WaitingStream {
 /** Finds the session of a connection in this process; null when another node has it. */
 type FindSession = (here: () => Promise<Session>) => Promise<Session | null>;
 
-/** What is known of a connection before its socket opens. */
+/** The facts about a connection before its socket opens. */
 interface Admitted {
   id: string;
   identity: Identity;
@@ -44,7 +44,7 @@ interface Admitted {
   nodes: Pick<SessionInfo, 'nodes'>;
 }
 
-/** The sockets of a server. */
+/** Admits the sockets of a server, and owns the open ones. */
 export class Sockets {
   private readonly context: HttpContext;
   private readonly limits: SocketLimits;

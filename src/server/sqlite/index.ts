@@ -11,8 +11,8 @@ import { type Database, migrate, openDatabase } from './database.ts';
 import { SqliteStore } from './sqlite-store.ts';
 
 /**
- * Opens the store in a folder (or in a file whose name ends in `.db`), creating what is missing. One process at a time
- * may hold it; a second one gets a `StoreError` that says so. The server closes the store when it closes.
+ * Opens the store in a folder (or in a file whose name ends in `.db`), creating what is missing. Only one process at a time may open it; for a second process
+ * it throws a `StoreError`. The server closes the store when it closes.
  *
  * @example
  * const duologue = createDuologue({ agent, store: await openSqliteStore('data') });
@@ -31,8 +31,8 @@ export async function openSqliteStore(
     db = await openDatabase(file);
     db.exec('pragma busy_timeout = 5000');
     db.exec('pragma journal_mode = wal');
-    // A committed transaction survives the death of the process. Only a power cut can lose the last ones, and it never corrupts one. The calls of tools need
-    // more: see `Transactions.writeToDisk`.
+    // A committed transaction survives the death of the process. Only a power cut can lose the newest transactions, and it never corrupts the file. The start
+    // of a tool needs more: see `Transactions.writeToDisk`.
     db.exec('pragma synchronous = normal');
     migrate(db);
     const store = new SqliteStore(db, releaseLock, options.now ?? Date.now);

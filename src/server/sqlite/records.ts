@@ -56,7 +56,7 @@ export function documentTable<T>(db: Database, table: 'events' | 'messages' | 'w
   const countOf = db.prepare<{ count: number }>(`select count(*) as count from ${table} where session = ?`);
 
   return {
-    /** Adds a text at the end, or replaces the one with its id in its place. */
+    /** Adds a text at the end, or replaces the text with the same id in its place. */
     put(session: number, id: string, json: string): void {
       put.run(session, session, toText(id), json);
     },
@@ -76,7 +76,7 @@ export function documentTable<T>(db: Database, table: 'events' | 'messages' | 'w
       const fit = fitting(found, count, bytes);
       return from.all(session, fit, start).map((row) => fromJson<T>(row.data));
     },
-    /** The last documents within the limits, or the last before a given one; null when that does not exist. */
+    /** The last documents within the limits, or the last ones before a given document; null when that document does not exist. */
     last(
       session: number,
       { before: id, count, bytes }: { before?: string | undefined; count: number; bytes: number },
@@ -101,7 +101,7 @@ export function messageTable(db: Database) {
 
   return {
     ...documents,
-    /** The last messages, or the last before a given one; null when that does not exist. */
+    /** The last messages, or the last ones before a given message; null when that message does not exist. */
     page(session: number, request: PageRequest): Page | null {
       const found = documents.last(session, request);
       return found && { messages: found.documents, hasOlder: found.hasOlder };
@@ -135,7 +135,7 @@ export function waitingTable(db: Database) {
       mayWait.add(session);
       table.put(session, id, data);
     },
-    /** The messages before this one of the agent are no longer queued. */
+    /** Removes the messages before this message of the agent from the queue. */
     answeredBy(session: number, id: string): void {
       if (!mayWait.has(session)) return;
       if (any.first(session) === undefined) mayWait.delete(session);
@@ -180,7 +180,7 @@ export function callTable(db: Database) {
 
   return {
     find,
-    /** The calls with this id in all sessions of an app, at most two. */
+    /** At most two calls with this id, from all sessions of an app. */
     findAnywhere(app: string, id: { approvalId: string } | { id: string }): FoundCall[] {
       const rows =
         'id' in id
@@ -260,10 +260,10 @@ export function requestTable(db: Database) {
   };
 }
 
-/** How many audit lines one transaction empties. More lines at once would block the event loop. */
+/** How many audit lines one transaction clears of arguments and reasons. More lines at once would block the event loop. */
 const PIECE = 2000;
 
-/** The table of the audit log. Its lines name their session by its key, since they outlive the session. */
+/** The table of the audit log. Its lines have the key of their session, because they outlive the session. */
 export function auditTable(db: Database) {
   const add = db.prepare(
     `insert into audit_lines (app, user, session_id, at, kind, approval_id, tool_call_id, tool_name, args_hash, args,
@@ -315,8 +315,8 @@ export function auditTable(db: Database) {
       return last.first()?.n ?? 0;
     },
     /**
-     * Removes what a deleted session must not leave: arguments, reasons, and refused answers that belonged to no call. It does so
-     * with the next lines after `from`, up to `last`, and returns the number of the last of them; null when there was none.
+     * For a deleted session: removes the arguments and reasons from the next lines after `from`, up to `last`, and deletes lines about refused answers that
+     * belonged to no call. Returns the number of the last of these lines; null when there was none.
      */
     emptyPiece(key: SessionKey, from: number, last: number): number | null {
       const end = endOfPiece.first(...keyText(key), from, last)?.n ?? null;

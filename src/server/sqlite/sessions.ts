@@ -26,7 +26,7 @@ import type {
 } from '../store/store.ts';
 import type { Database } from './database.ts';
 
-/** The tables whose rows belong to one session and go with it: the key of a row beside its session, and how many rows one transaction removes. */
+/** The tables whose rows are removed with their session: the second column of their key, and how many rows one transaction removes. */
 const CONTENTS = [
   { table: 'events', key: 'seq', piece: 16 },
   { table: 'messages', key: 'seq', piece: 16 },
@@ -73,7 +73,7 @@ export function sessionTable(db: Database) {
        and updated_at <= ? and (updated_at < ? or n > ?) and (${isListed})
      order by updated_at desc, n limit ?`,
   );
-  // `octet_length` reads the length alone, not the content.
+  // `octet_length` reads only the length, not the content.
   const bytesOf = db.prepare<{ size: number }>(
     `select coalesce((select sum(octet_length(data)) from events where events.session = sessions.n), 0)
        + coalesce((select sum(octet_length(data)) from messages where messages.session = sessions.n), 0)
@@ -101,7 +101,7 @@ export function sessionTable(db: Database) {
          (select ${key} from ${table} where session = ? limit ${piece})`,
     ),
   }));
-  // The row stays, so that no new session gets its number. Its `state` holds the key of the session, to continue the removal after a crash.
+  // The row stays, so that no new session gets its number. Its column `state` stores the key of the session, so that the removal can continue after a crash.
   const hide = db.prepare(
     "update sessions set app = '', user = '', id = n, title = null, fence = -1, state = ? where n = ?",
   );
@@ -121,7 +121,7 @@ export function sessionTable(db: Database) {
     blank(since: number): number[] {
       return blank.all(since).map(({ n }) => n);
     },
-    /** False when the session exists already. */
+    /** Adds a session. False when it exists already. */
     add(key: SessionKey, state: string, at: number): boolean {
       return add.run(...keyText(key), state, at, at) > 0;
     },
@@ -154,7 +154,7 @@ export function sessionTable(db: Database) {
       if (row !== undefined) checkOwner(row, key);
       return row?.n;
     },
-    /** False when the session does not exist. */
+    /** Sets or removes the title. Sets or removes the title. False when the session does not exist. */
     rename(key: SessionKey, title: string | null): boolean {
       return rename.run(orNull(title, toText), ...keyText(key)) > 0;
     },
@@ -185,12 +185,12 @@ export function sessionTable(db: Database) {
   };
 }
 
-/** A key as its three columns hold it. */
+/** The key of a session as the values of its three columns. */
 export function keyText(key: SessionKey): [app: string, user: string, id: string] {
   return [toText(key.app), toText(key.user), toText(key.id)];
 }
 
-/** The state of all sessions of an app, of all of a user, and of one. */
+/** The tables of the state that all sessions of an app share, of the state that all sessions of a user share, and of the state of each session. */
 export function stateTables(db: Database) {
   const ofApp = db.prepare<{ state: string }>('select state from app_states where app = ?');
   const setOfApp = db.prepare('insert or replace into app_states (app, state) values (?, ?)');

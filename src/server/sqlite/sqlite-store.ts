@@ -73,7 +73,7 @@ export class SqliteStore implements Store {
     for (const one of hidden) Array.from(this.#removePieces(one));
   }
 
-  /** Removes sessions without a message that were not used for a day: a process that died left them. */
+  /** Removes sessions without a message that were not used for a day. A process that died left them behind. */
   removeBlank(): void {
     this.#transactions.write(({ sessions }) => {
       for (const n of sessions.blank(this.#now() - BLANK_MS)) sessions.remove(n);
@@ -151,12 +151,12 @@ export class SqliteStore implements Store {
       return session === undefined ? null : sessions.hide(key, session.n, auditLines.last());
     });
     if (removed === null) return false;
-    // SQLite works in this thread: hundreds of megabytes at once would hold up all other conversations.
+    // SQLite works in this thread, so removing hundreds of megabytes at once would block all other conversations.
     for (const _ of this.#removePieces(removed)) await setImmediate();
     return true;
   }
 
-  /** Removes what belongs to a removed session, one transaction at a time. */
+  /** Removes the rows of a removed session, one transaction at a time. */
   *#removePieces({ n, lastLine, ...key }: RemovedSession): Generator<void> {
     let line: number | null = 0;
     let isMore = true;

@@ -62,7 +62,7 @@ export class Transactions {
   close(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
-    // Statements that the garbage collector has not reached keep the driver's connection half open, so the WAL file would remain.
+    // Statements that are not garbage-collected yet keep the driver's connection open, so the WAL file would remain. Empty it now.
     this.#db.exec('pragma wal_checkpoint(truncate)');
     this.#db.close();
     return true;

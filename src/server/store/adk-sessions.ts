@@ -48,23 +48,23 @@ import {
 
 const MB = 1024 * 1024;
 
-/** The limits of the cache, and of requests to models. */
+/** The limits of the session cache, and of requests to models. */
 interface ServiceLimits extends CacheLimits {
   /** Bytes of pictures in one request to a model; 16 MB unless given. */
   imageBytes?: number;
 }
 
-/** The loop of ADK whose events are stored. */
+/** Callbacks to ADK's own loop about the events that it wrote. */
 export interface AgentLoop {
   /** Corrects the responses in an event whose changes are not stored because of a conflict. */
   withdraw(session: Session, event: Event): void;
-  /** An event is stored, or could not be. */
+  /** Called when an event is stored, or could not be stored. */
   stored(session: Session, event: Event): void;
   /** The chunks of the artifacts that the actions of an event have saved. They are stored with the event. */
   savedFiles?(key: SessionKey, actions: Event['actions']): Promise<FileChunk[]>;
 }
 
-/** What the service remembers of a session that it returned. */
+/** Facts that the service keeps about a session that it returned. */
 interface Given {
   /** The stored state that the session was returned with. A later change of the same keys by another writer is a conflict. */
   seen: StateRecord;
@@ -96,8 +96,8 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   readonly #events: EventSource;
 
   /**
-   * `loop` learns what became of the events of ADK's own loop. `shared`: the store, when other nodes write to it too. `persistence`: how events are written for which no request waits.
-   * `events`: what the application learns of the sessions.
+   * `loop` gets the results of writing events of ADK's own loop. `shared`: the store, if other nodes write to it too. `persistence`: how to retry writes of
+   * events for which no request waits. `events`: what the application learns of the sessions.
    */
   constructor(
     store: Store,
@@ -137,7 +137,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     return ready === null ? undefined : this.#open(ready, request.appName, request.config);
   }
 
-  /** The session, for its owner alone to write to. `forTools`: with the newest state that it shares with others. */
+  /** Returns the session for its owner, the only one that may write to it. `forTools`: with the newest state that it shares with other sessions. */
   async load(key: OwnedKey, { forTools = false } = {}): Promise<Session | undefined> {
     const ready = await (forTools ? this.#ready.getCurrent(key) : this.#ready.get(key));
     return ready === null ? undefined : this.#open(ready, key.app);
@@ -153,7 +153,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     return (await this.#store.loadFile(keyOf(appName, userId, id), fileId))?.bytes ?? null;
   }
 
-  /** The event with references to files in place of their bytes; the files are stored. */
+  /** Stores the files in an event, and returns the event with references in place of their bytes. */
   async #withoutBytes(key: OwnedKey, event: Event): Promise<Event> {
     const parts: Part[] = [];
     for (const part of event.content?.parts ?? []) {
@@ -203,7 +203,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     if (event.customMetadata?.duologue === 'resume') {
-      // The event is not stored: its text, if any, is for this run alone.
+      // A partial event is not stored. Its text, if any, is only for this run.
       if (event.content?.parts?.some((part) => part.text)) this.#listOf(session.events).put(event);
       return event;
     }
@@ -276,14 +276,17 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     });
   }
 
-  /** From now on writes to the session carry this owner's fence. The session is read again, since another owner may have written to it, unless it is new (`isEmpty`). */
+  /**
+   * Makes later writes to the session carry this owner's fence. The session is read again, because another owner may have written to it, unless it is new
+   * (`isEmpty`).
+   */
   own(key: OwnedKey, { isEmpty = false } = {}): void {
     if (isEmpty) this.#ready.handOn(key);
     else this.forget(key);
     this.#fences.set(nameOf(key), key.fence);
   }
 
-  /** This process no longer owns a session. */
+  /** Call it when this process no longer owns a session. */
   disown(key: OwnedKey): void {
     if (this.#fenceOf(key) === key.fence) this.#fences.delete(nameOf(key));
   }

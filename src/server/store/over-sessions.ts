@@ -1,7 +1,7 @@
 import { type CallRow, callOf, fromText, type ListedRow, listedOf } from './rules.ts';
 import { type AllSessionsPage, type FoundCall, StoreError } from './store.ts';
 
-/** A session in the list of all users. */
+/** A row of the list of the sessions of all users. */
 export interface UserListedRow extends ListedRow {
   user: string;
 }
@@ -16,17 +16,19 @@ export function allSessionsPage(rows: readonly UserListedRow[], count: number): 
   };
 }
 
-/** The cursor after a session: when it was used, and its number in the store. */
+/** The cursor after a session: the time of its last use, and its number in the store. */
 export function allSessionsCursor(updatedAt: number, n: number): string {
   return `${updatedAt}.${n}`;
 }
 
-/** Reads a cursor. Without one, the place before the first session. */
+/** Reads a cursor. Without a cursor, returns the place before the first session. */
 export function placeOfCursor(cursor: string | undefined): { updatedAt: number; n: number } {
   if (cursor === undefined) return { updatedAt: Number.MAX_SAFE_INTEGER, n: 0 };
   const [, updatedAt, n] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? [];
   if (updatedAt === undefined || n === undefined)
-    throw new StoreError(`The cursor ${JSON.stringify(cursor.slice(0, 64))} is not one of this list.`);
+    throw new StoreError(
+      `The cursor ${JSON.stringify(cursor.slice(0, 64))} is not valid: pass the "next" of an earlier page.`,
+    );
   return { updatedAt: Number(updatedAt), n: Number(n) };
 }
 

@@ -24,17 +24,17 @@ import {
   StoreUnavailable,
 } from './store.ts';
 
-/** The id of a file, made from its content: a file that a message and an event refer to is stored once. */
+/** The id of a file, made from its content, so that a file to which a message and an event refer is stored only once. */
 export function fileIdOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
 }
 
-/** A key as one text. JSON separates its parts, whatever they contain. */
+/** A key as one text. JSON keeps its parts apart, whatever characters they contain. */
 export function nameOf({ app, user, id }: SessionKey): string {
   return JSON.stringify([app, user, id]);
 }
 
-/** Throws when a stored session has another owner than the key says. */
+/** Throws when the fence of a stored session differs from that of the key, because another process owns the session. */
 export function checkOwner(session: { fence: number }, key: OwnedKey): void {
   if (session.fence !== key.fence) throw new StaleFence(key);
 }
@@ -44,7 +44,7 @@ export function decisionMove(decision: Decision): CallMove {
   return { from: 'requested', ...decision };
 }
 
-/** Whether a call asks the user something: then its steps have audit lines. */
+/** Whether a call asks the user something. The steps of such a call have audit lines. */
 export function isQuestion({ question }: CallRecord): boolean {
   return question !== null;
 }
@@ -69,7 +69,7 @@ export function lastUsedFirst<S extends Used>(sessions: S[]): S[] {
   return sessions.sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
 }
 
-/** Whether a session comes after another one in the list of those used last. */
+/** Whether a session comes after another one in the order of `lastUsedFirst`. */
 export function isUsedBefore(session: Used, other: Used): boolean {
   if (session.updatedAt !== other.updatedAt) return session.updatedAt < other.updatedAt;
   return session.id > other.id;
@@ -85,7 +85,7 @@ export function recordedAlready(name: string): StoreError {
   return new StoreError(`The ${name} is recorded already.`);
 }
 
-/** How many of the first items fit into a page: at most `count` items with a sum of sizes of `total`. The first item always fits. */
+/** How many of the first items fit into a page: at most `count` items whose sizes add up to at most `total`. The first item always fits. */
 export function fitting(sizes: readonly number[], count: number, total: number): number {
   let fit = 0;
   let sum = 0;
@@ -123,7 +123,7 @@ export async function recentMessages(
 const MIN_WAIT_MS = 500;
 const MAX_WAIT_MS = 5000;
 
-/** When a write is given up, and whom to inform when it has to wait. */
+/** When a retried write is abandoned, and the callback for a write that has to wait. */
 export interface Persistence {
   clock: Clock;
   /** Whether the write became pointless: another process owns the session, or it was removed. */
@@ -133,8 +133,8 @@ export interface Persistence {
 }
 
 /**
- * Repeats a write that must not be lost, because the user has already read the text: while the store is unavailable it tries again, with growing pauses.
- * Rejects as the write does when it fails for another reason, such as a later owner, or when it became pointless.
+ * Retries a write that must not be lost, because the user has already read the text: while the store is unavailable, it waits with growing pauses and writes
+ * again. Rejects with the error of the write when that has another reason, such as a later owner, or when the write became pointless.
  */
 export async function untilStored<T>(write: () => Promise<T>, persistence: Persistence): Promise<T> {
   const { clock, isOver, onWait } = persistence;
@@ -156,8 +156,8 @@ export async function untilStored<T>(write: () => Promise<T>, persistence: Persi
 const ESCAPED = '\u001b';
 
 /**
- * A string as a database can store it. Its text ends at a NUL or must not contain one, and cannot hold lone surrogates, so two different ids could become one.
- * Such strings are written as JSON after a mark. Different strings stay different.
+ * Converts a string to a form that every database can store. Databases cut a text at a NUL or refuse it, and do not store lone surrogates, so two different
+ * ids could become equal. Such strings are written as JSON after a mark. Different strings stay different.
  */
 export function toText(value: string): string {
   const safe = !value.startsWith(ESCAPED) && !value.includes('\0') && !/\p{Surrogate}/u.test(value);
@@ -169,7 +169,7 @@ export function fromText(text: string): string {
   return text.startsWith(ESCAPED) ? (JSON.parse(text.slice(ESCAPED.length)) as string) : text;
 }
 
-/** The value as JSON; throws a `StoreError` that names it when it has no JSON, so that a write fails before it begins. */
+/** Converts a value to JSON. Throws a `StoreError` that names the value when that is impossible, so that a write fails before it begins. */
 export function toJson(value: unknown, name: string): string {
   let text: string | undefined;
   try {
@@ -191,7 +191,7 @@ export function stateFromJson(text: string): StateRecord {
   return applyDelta(emptyState(), fromJson<StateRecord>(text));
 }
 
-/** A state delta as a store will return it, sharing no object with a tool. Without the `temp:` keys. */
+/** Copies a state delta to the form in which a store will return it, without `temp:` keys. The copy shares no object with a tool. */
 export function asStored(delta: Record<string, unknown>): StateRecord {
   const stored = emptyState();
   if (!hasKeys(delta)) return stored;
@@ -203,7 +203,7 @@ export function asStored(delta: Record<string, unknown>): StateRecord {
   return stored;
 }
 
-/** The event as JSON, without the `temp:` keys of its state delta, which never outlive a turn. */
+/** Converts an event to JSON, without the `temp:` keys of its state delta, which never outlive a turn. */
 export function eventToJson(event: Event): string {
   const delta = event.actions?.stateDelta;
   if (delta === undefined || !Object.keys(delta).some((key) => key.startsWith(prefixes.temp))) {
@@ -224,13 +224,13 @@ export function answeredCalls(event: Event): string[] {
   return ids;
 }
 
-/** ADK's prefixes of state keys; written out, since loading ADK for three words takes most of a second. */
+/** ADK's prefixes of state keys. They are repeated here, because importing ADK only for them takes most of a second. */
 export const prefixes = { app: 'app:', user: 'user:', temp: 'temp:' } as const;
 
 /** A record without prototype, so that keys such as `__proto__` and `constructor` are keys like any other. */
 export type StateRecord = Record<string, unknown>;
 
-/** State by scope: all sessions of the app, all of the user, or this session alone. */
+/** State by scope: shared by all sessions of the app, shared by all sessions of the user, or of this session only. */
 export interface ScopedState {
   app: StateRecord;
   user: StateRecord;
@@ -297,7 +297,7 @@ function valueIn(state: Record<string, unknown>, key: string): string | undefine
   return Object.hasOwn(state, key) ? JSON.stringify(state[key]) : undefined;
 }
 
-/** Whether there is anything in the record. */
+/** Whether the record has any key. */
 export function hasKeys(record: Record<string, unknown>): boolean {
   for (const _ in record) return true;
   return false;
@@ -314,7 +314,7 @@ export interface SessionRow {
   updated_at: number;
 }
 
-/** A session in the list of its user. */
+/** A row of the list of a user's sessions. */
 export interface ListedRow extends SessionRow {
   is_waiting: number;
   has_failed: number | null;
@@ -362,7 +362,7 @@ export interface RequestRow {
   parts: number;
 }
 
-/** A request as the store returns it. */
+/** Converts a row to an accepted request. */
 export function requestOf({ request_id, message_id, parts }: RequestRow): AcceptedRequest {
   return { requestId: fromText(request_id), messageId: orNull(message_id, fromText), parts };
 }
@@ -372,7 +372,7 @@ export function orNull<A, B>(value: A | null, make: (value: A) => B): B | null {
   return value === null ? null : make(value);
 }
 
-/** A session without its content. */
+/** Converts a row to the summary of a session. */
 export function summaryOf(row: SessionRow): SessionSummary {
   return {
     id: fromText(row.id),
@@ -382,12 +382,12 @@ export function summaryOf(row: SessionRow): SessionSummary {
   };
 }
 
-/** A session as it is listed. */
+/** Converts a row to an entry of the list of sessions. */
 export function listedOf(row: ListedRow): ListedSession {
   return { ...summaryOf(row), isWaiting: row.is_waiting === 1, hasFailed: row.has_failed === 1 };
 }
 
-/** A recorded call. */
+/** Converts a row to the record of a call. */
 export function callOf(row: CallRow): CallRecord {
   return {
     id: fromText(row.id),
@@ -409,12 +409,12 @@ export function callOf(row: CallRow): CallRecord {
   };
 }
 
-/** The question of a call that an earlier version recorded: an approval id is all that says so. */
+/** The question of a call that an earlier version recorded. Such a call asked for approval if it has an approval id. */
 function questionOf(approvalId: string | null): Question | null {
   return approvalId === null ? null : { kind: 'approve' };
 }
 
-/** A line of the audit log. */
+/** Converts a row to a line of the audit log. */
 export function auditLineOf(row: AuditRow): AuditLine {
   return {
     at: row.at,

@@ -13,7 +13,7 @@ import {
 } from './store.ts';
 
 /**
- * Puts events into a list that other code may change too. An event replaces the event with the same id, or is added at the end. An index of the ids avoids a
+ * Adds events to a list that other code may change too. An event replaces the event with the same id, or is added at the end. An index of the ids avoids a
  * search of the whole list for each event.
  */
 export class EventList {
@@ -26,7 +26,7 @@ export class EventList {
   #counted: number;
   #last: Event | undefined;
 
-  /** With an origin, `events` has to be a copy of the origin's events. */
+  /** With an origin, `events` must be a copy of the origin's events. */
   constructor(events: Event[], origin: EventList | null = null) {
     this.events = events;
     this.#origin = origin;
@@ -78,7 +78,7 @@ export class EventList {
 
 /** A copy of a stored session, in memory. */
 export interface CachedSession {
-  /** The key with the fence of the owner for whom the session was read; a later owner may have written since. */
+  /** The key with the fence of the owner for whom the session was read. A later owner may have changed the session since. */
   key: OwnedKey;
   /** The stored state, without changes that a turn has not stored yet. */
   state: StateRecord;
@@ -88,7 +88,7 @@ export interface CachedSession {
   lastUpdateTime: number;
 }
 
-/** The limits of the cache: sessions, characters in their events, and the part of the history of each. */
+/** The limits of the cache: the number of sessions, the characters in their events, and how much of the history of each session is cached. */
 export interface CacheLimits {
   sessions: number;
   characters: number;
@@ -139,7 +139,7 @@ export class SessionCache {
     this.#held.delete(nameOf(key));
   }
 
-  /** Adds an event that the store has, if the session is cached. */
+  /** Adds a stored event to a session, if the session is cached. */
   append(key: SessionKey, event: Event): void {
     const held = this.#held.get(nameOf(key));
     if (held === undefined) return;
@@ -151,7 +151,7 @@ export class SessionCache {
     if (held.session.list.events.length > events || held.size > bytes) this.remove(key);
   }
 
-  /** Applies a state delta that the store has to every cached session that `reaches` selects. */
+  /** Applies a stored state delta to every cached session that `reaches` selects. */
   change(delta: Record<string, unknown>, reaches: (key: SessionKey) => boolean): void {
     for (const { session } of this.#held.values()) if (reaches(session.key)) applyDelta(session.state, delta);
   }
@@ -167,7 +167,7 @@ export class SessionCache {
   }
 }
 
-/** Roughly the memory that an event takes. */
+/** The approximate memory size of an event. */
 function sizeOf(event: Event): number {
   return 500 + charactersIn(event.content);
 }
@@ -180,13 +180,13 @@ function charactersIn(value: unknown): number {
   return sum;
 }
 
-/** The text that the model gets in place of the messages before its window of the history. */
+/** The text that replaces the messages before the window of the history, for the model. */
 const OMITTED = '[Earlier messages are omitted.]';
 
 /**
- * The newest events of a long history as a history of their own. They begin with a user message, without rewound events. Calls in `recorded` (open ones, and
- * those of `answeredLate`) whose events were left out are made again from their records, and come first. A response to any other call that was left out is
- * left out too.
+ * Makes a valid history from the newest events of a long one. It begins with a user message, and has no rewound events. For calls in `recorded` (open calls,
+ * and those of `answeredLate`) whose events are too old, new events are made from their records and come first. Responses to other calls whose events are too
+ * old are left out.
  */
 export function windowOf(newest: readonly Event[], recorded: readonly CallRecord[]): Event[] {
   const kept = keptOf(newest);
@@ -197,7 +197,7 @@ export function windowOf(newest: readonly Event[], recorded: readonly CallRecord
   return missing.length === 0 ? whole : [omission(), ...missing.map(callEvent), ...whole];
 }
 
-/** The ids of calls whose events are before the window while their responses are in it: a user may have answered them much later. */
+/** The ids of calls whose responses are in the window, but not the events with the calls: a user may have answered these calls much later. */
 function answeredLate(newest: readonly Event[]): string[] {
   const kept = keptOf(newest);
   const made = callsIn(kept);
@@ -221,7 +221,7 @@ function fromUserMessage(events: readonly Event[]): readonly Event[] {
   return first === -1 ? events : events.slice(first);
 }
 
-/** The event without the responses to unknown calls; none when it has no other content. */
+/** Returns the event without the responses to unknown calls; an empty list when it has no other content. */
 function withoutAnswers(event: Event, isKnown: (callId: string | undefined) => boolean): Event[] {
   if (getFunctionResponses(event).every(({ id }) => isKnown(id))) return [event];
   const parts = event.content?.parts?.filter(
@@ -234,7 +234,7 @@ function omission(): Event {
   return createEvent({ author: 'user', content: { role: 'user', parts: [{ text: OMITTED }] } });
 }
 
-/** The event that made a call, as far as the record of the call has it. */
+/** Rebuilds the event with a call from the record of the call. */
 function callEvent({ id, toolName: name, args, agent, invocationId, branch, issuedAt }: CallRecord): Event {
   return createEvent({
     author: agent,
@@ -247,8 +247,8 @@ function callEvent({ id, toolName: name, args, agent, invocationId, branch, issu
 }
 
 /**
- * Sessions as the store has them. Those used last are cached, so that a turn starts without reading the history. Code that writes to the store reports it
- * here, and a read that a write overtook is not cached.
+ * Reads sessions from the store, and caches those used last, so that a turn starts without reading the history. Code that writes to the store reports it
+ * here. The result of a read is not cached if a write happened during the read.
  */
 export class ReadySessions {
   readonly #store: Store;
@@ -275,7 +275,7 @@ export class ReadySessions {
     else this.#cache.add(cached({ fence: 0, ...key }, stored));
   }
 
-  /** A new session has its first owner: no process wrote to it before. */
+  /** Gives a new session to its first owner. No process has written to it before. */
   handOn(key: OwnedKey): void {
     this.#cache.handOn(key);
   }
@@ -309,14 +309,14 @@ export class ReadySessions {
     return session;
   }
 
-  /** An event was stored. */
+  /** Call it when an event was stored. */
   appended(key: SessionKey, event: Event): void {
     this.#overtakeReads((other) => isSame(other, key));
     this.#cache.append(key, event);
     this.changed(key, event.actions?.stateDelta ?? {});
   }
 
-  /** A state delta was stored: every session in its scope sees it. */
+  /** Call it when a state delta was stored: applies it to every cached session in its scope. */
   changed(key: SessionKey, delta: Record<string, unknown>): void {
     if (!hasKeys(delta)) return;
     const parts = { app: emptyState(), user: emptyState(), session: emptyState() };
@@ -349,7 +349,7 @@ export class ReadySessions {
     return { ...stored, events: windowOf(stored.events, recorded) };
   }
 
-  /** The result of a read, and whether a write overtook it. */
+  /** Returns the result of a read, and whether a write happened during the read. */
   async #reading<T>(key: SessionKey, read: Promise<T>): Promise<{ result: T; overtaken: boolean }> {
     const reading = { key, overtaken: false };
     this.#reads.add(reading);

@@ -6,17 +6,17 @@ import type { OwnedKey, SessionKey } from './keys.ts';
 export type { ArtifactContent, ArtifactInfo, ArtifactStore } from './artifacts.ts';
 export type { OwnedKey, SessionKey } from './keys.ts';
 
-/** Some of the messages of a session, counted from its end. */
+/** A request for a page of the messages of a session, counted from its end. */
 export interface PageRequest {
-  /** The message that the page ends before; without one it ends with the last. */
+  /** The id of the message before which the page ends; without it, the page ends with the last message. */
   before?: string | undefined;
   /** The largest number of messages. */
   count: number;
-  /** The largest size of their JSON in bytes. One always fits, whatever its size. */
+  /** The largest size of their JSON in bytes. One message always fits, whatever its size. */
   bytes: number;
 }
 
-/** Messages in their order. */
+/** A page of messages, in order. */
 export interface Page {
   messages: Message[];
   /** Whether there are messages before these. */
@@ -27,17 +27,17 @@ export interface Page {
 export interface HistoryLimits {
   /** The largest number of events. */
   events: number;
-  /** The largest size of their JSON in bytes. One always fits, whatever its size. */
+  /** The largest size of their JSON in bytes. One event always fits, whatever its size. */
   bytes: number;
 }
 
-/** Some of the events of a session, counted from its beginning. */
+/** A request for events of a session, counted from its beginning. */
 export interface EventRequest extends HistoryLimits {
-  /** How many events come before the first of them. */
+  /** The index of the first event. */
   from: number;
 }
 
-/** Some of the sessions of a user, those used last first. */
+/** A request for a page of a user's sessions, last used first. */
 export interface ListRequest {
   /** The session after which the list continues, as it was listed; without one it begins with the session used last. */
   after?: Pick<SessionSummary, 'id' | 'updatedAt'> | undefined;
@@ -45,7 +45,7 @@ export interface ListRequest {
   count: number;
 }
 
-/** What is known of a session without its content. */
+/** Converts a row to the summary of a session. */
 export interface SessionSummary {
   id: string;
   title: string | null;
@@ -53,7 +53,7 @@ export interface SessionSummary {
   updatedAt: number;
 }
 
-/** A session in the list of its user. */
+/** A row of the list of a user's sessions. */
 export interface ListedSession extends SessionSummary {
   /** Whether a call of the session waits for a decision of the user. */
   isWaiting: boolean;
@@ -66,9 +66,9 @@ export interface UserSession extends ListedSession {
   user: string;
 }
 
-/** Some of the sessions of all users, those used last first. */
+/** A request for a page of the sessions of all users, last used first. */
 export interface AllSessionsRequest {
-  /** The `next` of the page before; without one the list begins with the session used last. */
+  /** The `next` of the previous page; without it, the list begins with the session used last. */
   cursor?: string | undefined;
   /** The largest number of sessions. */
   count: number;
@@ -87,7 +87,7 @@ export interface FoundCall {
   call: CallRecord;
 }
 
-/** A session with the events that the model's history is made of. */
+/** A session with its state and its ADK events. */
 export interface StoredSession extends SessionSummary {
   state: Record<string, unknown>;
   events: Event[];
@@ -122,9 +122,9 @@ export interface CallRecord {
   argsHash: string;
   runsOn: 'server' | 'client';
   status: CallStatus;
-  /** What the call asks the user for; null when it asks nothing. A call with an approval id asks for approval. */
+  /** The question to the user; null when the call asks nothing. A call with an approval id asks for approval. */
   question: Question | null;
-  /** What the user sent for the tool with a decision, as JSON; null when there is nothing. */
+  /** The answer that the user sent to the tool with a decision, as JSON; null when there is none. */
   answer: unknown;
   reason: string | null;
   /** The message that shows the call. */
@@ -134,14 +134,14 @@ export interface CallRecord {
   invocationId: string;
   branch: string | null;
   issuedAt: number;
-  /** The deadline of the approval, and after it that of the browser's answer. */
+  /** The deadline of the approval request, and after the approval that of the browser's output. */
   expiresAt: number | null;
 }
 
 /** The kinds of audit lines. */
 export type AuditKind = 'issued' | 'approved' | 'denied' | 'answered' | 'expired' | 'consumed' | 'refused';
 
-/** A line of the audit log. Lines are only ever added, until the session is deleted (`Store.deleteSession`). */
+/** Converts a row to a line of the audit log. Lines are only ever added, until the session is deleted (`Store.deleteSession`). */
 export interface AuditLine {
   at: number;
   kind: AuditKind;
@@ -154,11 +154,11 @@ export interface AuditLine {
   args: Record<string, unknown> | null;
   /** The reason of the user, or what was wrong with a refused answer. */
   reason: string | null;
-  /** Who decided, when the application did so in the name of a person; left out when the user of the session decided. */
+  /** The application and the person, if the application decided in the name of a person; absent when the user of the session decided. */
   by?: DecidedBy;
 }
 
-/** A decision that an application made in the name of a person: the line has both, since the person did not decide here. */
+/** The application that made a decision, and the person in whose name it did so. */
 export interface DecidedBy {
   application: string;
   person: string;
@@ -176,9 +176,9 @@ export interface OutboxEvent {
   data: string;
 }
 
-/** Some of the audit lines of a session, counted from the newest. */
+/** A request for a page of the audit lines of a session, counted from the newest. */
 export interface AuditPageRequest {
-  /** The cursor that the page ends before, from `AuditPage.older`; without one the page ends with the newest line. */
+  /** The cursor before which the page ends, from `AuditPage.older`; without it, the page ends with the newest line. */
   before?: number | undefined;
   /** The largest number of lines. */
   count: number;
@@ -189,41 +189,41 @@ export interface AuditPageRequest {
 /** Audit lines, oldest first. */
 export interface AuditPage {
   lines: AuditLine[];
-  /** The cursor of the page before this one; null when this page begins with the oldest line. */
+  /** The cursor of the previous page; null when this page begins with the oldest line. */
   older: number | null;
 }
 
-/** A change of status that happens only if the call still has the status `from`. */
+/** A change of the status of a call. It happens only if the call still has the status `from`. */
 export interface CallMove {
   id: string;
   from: CallStatus;
   to: CallStatus;
   reason?: string | null;
   expiresAt?: number | null;
-  /** What the user sent with the decision. */
+  /** The answer that the user sent to the tool with the decision. */
   answer?: unknown;
-  /** The question of a call that asks only once its tool runs, with the id of its approval. */
+  /** The question of a tool that asks while it runs, with the id of the approval. */
   asks?: { approvalId: string; question: Question };
 }
 
 /** A named request of a client that was accepted. */
 export interface AcceptedRequest {
   requestId: string;
-  /** The message with which the agent answers it; null when it is not answered by one. */
+  /** The id of the message with which the agent answers it; null when no message does. */
   messageId: string | null;
-  /** How many parts that message had before. */
+  /** How many parts that message had before the request. */
   parts: number;
 }
 
 /** How many accepted requests of a session are kept; older ones are forgotten. */
 export const MAX_REQUESTS = 256;
 
-/** A user's decision about a call that asks. */
+/** A user's decision about a call. */
 export interface Decision {
   id: string;
   to: 'approved' | 'denied';
   reason: string | null;
-  /** What the user sent for the tool. */
+  /** The answer that the user sent to the tool. */
   answer?: unknown;
 }
 
@@ -248,9 +248,9 @@ export interface Store extends ArtifactStore {
   createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession>;
   /** The session with its newest events, or with all of them when no limits are given. Null when the session does not exist. */
   loadSession(key: SessionKey, limits?: HistoryLimits): Promise<StoredSession | null>;
-  /** Some of the events, and how many there are in all; null when the session does not exist. */
+  /** A part of the events, and the number of all events; null when the session does not exist. */
   loadEvents(key: SessionKey, request: EventRequest): Promise<{ events: Event[]; count: number } | null>;
-  /** Makes the caller the owner: the owner before it cannot write any more. Null when the session does not exist. */
+  /** Makes the caller the owner, so that the previous owner can no longer write. Null when the session does not exist. */
   own(key: SessionKey): Promise<OwnedKey | null>;
   /** The summary of a session; null when the session does not exist. */
   findSession(key: SessionKey): Promise<SessionSummary | null>;
@@ -266,7 +266,7 @@ export interface Store extends ArtifactStore {
   listAllSessions(app: string, page: AllSessionsRequest): Promise<AllSessionsPage>;
   /** How many bytes the events, messages, files and artifacts of a session have; 0 when the session does not exist. */
   sessionBytes(key: SessionKey): Promise<number>;
-  /** False when the session does not exist. */
+  /** Sets or removes the title. Sets or removes the title. False when the session does not exist. */
   renameSession(key: SessionKey, title: string | null): Promise<boolean>;
   /**
    * Removes session, events, messages, calls, files and artifacts, not the artifacts of its user. Audit lines stay without arguments and reasons, except `refused` lines
@@ -276,9 +276,9 @@ export interface Store extends ArtifactStore {
 
   /**
    * Adds an event (or replaces the one with its id), applies its state delta, and settles the calls it answers: every recorded call whose id is in a function
-   * response of the event becomes `settled` in the same transaction. `seen` is the state that the changes were made from: when a key of the delta, whatever
-   * its scope, has another value by now, nothing is written and a `StateConflict` is thrown. Throws when the session does not exist. Here and below,
-   * `accepted` is a request that is stored in the same transaction.
+   * response of the event becomes `settled` in the same transaction. `seen` is the state that the tool had read: when a key of the delta has another value by
+   * now, in any scope, nothing is written and a `StateConflict` is thrown. Throws when the session does not exist. Here and below, `accepted` is a request
+   * that is stored in the same transaction.
    */
   appendEvent(
     key: OwnedKey,
@@ -287,18 +287,20 @@ export interface Store extends ArtifactStore {
     accepted?: AcceptedRequest,
   ): Promise<void>;
 
-  /** Adds a message at the end, or replaces the one with its id in its place. When it is one of the agent, the messages before it are no longer queued. */
+  /**
+   * Adds a message at the end, or replaces the message with the same id in its place. A message of the agent removes the messages before it from the queue.
+   */
   putMessage(key: OwnedKey, message: Message, accepted?: AcceptedRequest): Promise<void>;
   /** All messages, however many: for exports and tests. The server reads pages, and single messages. */
   loadMessages(key: SessionKey): Promise<Message[]>;
   /** One message; null when the session does not have it. */
   loadMessage(key: SessionKey, messageId: string): Promise<Message | null>;
-  /** The last messages, or the last before a given one; null when the session does not have that. */
+  /** The last messages, or the last ones before a given message; null when the session does not have that message. */
   loadPage(key: SessionKey, page: PageRequest): Promise<Page | null>;
   /** Removes a message and all after it; false when the session does not have it. */
   truncateMessages(key: OwnedKey, messageId: string): Promise<boolean>;
 
-  /** Queues a user message after those already queued. It is not one of the session's messages yet. */
+  /** Adds a user message to the end of the queue. It is not yet one of the session's messages. */
   addWaiting(key: OwnedKey, waiting: WaitingMessage, accepted?: AcceptedRequest): Promise<void>;
   /** The queued messages, in order. A message stays queued until its answer is stored, even if it is stored itself. */
   waitingMessages(key: SessionKey): Promise<WaitingMessage[]>;
@@ -309,7 +311,7 @@ export interface Store extends ArtifactStore {
   openCalls(key: SessionKey): Promise<CallRecord[]>;
   /** A call by approval id or by call id; null when the session does not have it. */
   findCall(key: SessionKey, id: { approvalId: string } | { id: string }): Promise<CallRecord | null>;
-  /** The calls with this id in all sessions of an app, at most two of them: an id that a model made may not be unique. Needs an index. */
+  /** At most two calls with this id, from all sessions of an app, because an id that a model made may not be unique. A store needs an index for it. */
   findCalls(app: string, id: { approvalId: string } | { id: string }): Promise<FoundCall[]>;
   /** Moves a call if it still has the status `from`, and writes the audit line in the same transaction. Null when the call has another status. */
   moveCall(
@@ -342,12 +344,12 @@ export interface Store extends ArtifactStore {
   close(): Promise<void>;
 }
 
-/** Thrown when the state to change is no longer the state that the change was made from. */
+/** Thrown when state that a tool changed has changed in the store since the tool read it. */
 export class StateConflict extends Error {
   override readonly name = 'StateConflict';
 }
 
-/** Thrown when a session to be created exists, or one to be written to does not. */
+/** Thrown when a write is impossible: a session to be created exists, a session to be written to does not exist, or a value cannot be stored. */
 export class StoreError extends Error {
   override readonly name: string = 'StoreError';
 }
@@ -366,23 +368,22 @@ export class StaleFence extends StoreError {
   }
 }
 
-/** A process among several that share a store, and where the others reach it. */
+/** A process that shares the store with others, and the address at which they reach it. */
 export interface NodePlace {
-  /** A name that no other process has or had. */
+  /** A name that no other process ever has. */
   name: string;
   /** `http://host:port` */
   address: string;
 }
 
-/** The owner of a session: the node that asked, from now on; or another node, which is alive. */
+/** The owner of a session: the node that asked became the owner (`mine`), or another living node is (`elsewhere`). */
 export type Acquired =
   | { kind: 'mine'; key: OwnedKey }
   | { kind: 'elsewhere'; node: NodePlace; fence: number };
 
 /**
- * What a store that several nodes share knows of them: which are alive, and which owns a session. A node is alive until its lease ends, by the clock of the
- * store, unless the lease is renewed before. That serves only to find the owner: the fence keeps a node from writing to a session that another has taken
- * over.
+ * The directory of the nodes that share a store: which nodes are alive, and which node owns a session. A node is alive until its lease ends, by the clock of
+ * the store. The directory only serves to find the owner: the fence prevents a node from writing to a session that another node has taken over.
  */
 export interface NodeDirectory {
   /** Renews the lease of a node. False when the lease had ended before, or the node is new. */
@@ -396,14 +397,14 @@ export interface NodeDirectory {
   acquire(key: SessionKey, node: string, suspect: number | null): Promise<Acquired | null>;
   /** Gives up the ownership of a session; does nothing when another node owns it. */
   release(key: OwnedKey): Promise<void>;
-  /** Those of the keys whose owner is still the same. */
+  /** Returns the keys whose session still has the same owner. */
   stillOwned(keys: readonly OwnedKey[]): Promise<OwnedKey[]>;
-  /** Keeps a command for another node, which reads it by its id. Commands of the last minute are kept, unless they are removed. */
+  /** Stores a command for another node, which reads it by its id. A command is kept for a minute, unless it is removed before. */
   putCommand(id: string, data: string): Promise<void>;
   /** The command with this id; null when there is none. */
   findCommand(id: string): Promise<string | null>;
   removeCommand(id: string): Promise<void>;
-  /** Ends a node, and its ownership of all sessions. */
+  /** Removes a node, and its ownership of all sessions. */
   leave(name: string): Promise<void>;
 }
 
@@ -411,8 +412,8 @@ export interface NodeDirectory {
 export interface SharedStore extends Store {
   readonly nodes: NodeDirectory;
   /**
-   * The newest state that all sessions of the app, and all of the user, share, since other nodes change it too. Null when the session no longer exists, or
-   * another owner has it.
+   * The newest state that all sessions of the app share, and that all sessions of the user share; other nodes change it too. Null when the session no longer
+   * exists, or has another owner.
    */
   sharedState(key: OwnedKey): Promise<Record<string, unknown> | null>;
 }

@@ -15,7 +15,7 @@ const MANY = 40;
 const many = Array.from({ length: MANY }, (_, index) => index);
 const names = (prefix: string) => many.map((index) => `${prefix}${index}`).sort();
 
-/** What a store promises for concurrent writes: one owner over several connections, and several sessions of one user. */
+/** The tests of concurrent writes: of one owner over several connections, and to several sessions of one user. */
 export function atOnceSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 

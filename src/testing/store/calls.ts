@@ -15,7 +15,7 @@ import {
 
 const key = keyOf('s1');
 
-/** What a store promises about recorded calls. */
+/** The tests of recorded calls. */
 export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, clock }: Opened): void {
   const each = casesWith(test);
 

@@ -15,7 +15,7 @@ import { waitingSuite } from './waiting.ts';
 
 const key = keyOf('s1');
 
-/** What a store promises, by subject. */
+/** The suites of the contract, by subject. */
 const suites = {
   sessions: sessionsSuite,
   keys: keysSuite,
@@ -34,7 +34,7 @@ const suites = {
 };
 
 /**
- * Everything a store promises, as tests of your test runner. `open` opens an empty store whose times come from `now`; each test opens one and closes it.
+ * The whole contract of a store, as tests of your test runner. `open` opens an empty store whose times come from `now`; each test opens one and closes it.
  *
  * @example
  * storeContract(vitest, 'mine', (now) => openMyStore({ now }));

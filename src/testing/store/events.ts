@@ -14,7 +14,7 @@ import {
 
 const key = keyOf('s1');
 
-/** What a store promises about events and the state that they change. */
+/** The tests of events and of the state that they change. */
 export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, clock }: Opened): void {
   const each = casesWith(test);
 

@@ -2,7 +2,7 @@ import { callOf, casesWith, keyOf, messageOf, type Opened, type TestRunner, text
 
 const key = keyOf('s1');
 
-/** What a store promises about ids and names with unusual characters, of sessions, calls and state keys. */
+/** The tests of ids and names with unusual characters: of sessions, calls and state keys. */
 export function keysSuite({ test, expect }: TestRunner, { store }: Opened): void {
   const each = casesWith(test);
 

@@ -3,7 +3,7 @@ import { keyOf, messageOf, type Opened, type TestRunner } from './setup.ts';
 
 const key = keyOf('s1');
 
-/** What a store promises about messages and their pages. */
+/** The tests of messages and their pages. */
 export function messagesSuite({ test, expect, beforeEach }: TestRunner, { store, clock }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 
@@ -79,7 +79,7 @@ export function messagesSuite({ test, expect, beforeEach }: TestRunner, { store,
   });
 }
 
-/** What a store promises about files. */
+/** The tests of files. */
 export function filesSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 

@@ -3,7 +3,7 @@ import { callOf, keyOf, messageOf, type Opened, type TestRunner, textEvent } fro
 
 const key = keyOf('s1');
 
-/** What a store promises about the client requests that were accepted. */
+/** The tests of accepted requests of clients. */
 export function requestsSuite({ test, expect }: TestRunner, { store }: Opened): void {
   const request = (requestId: string, messageId: string | null = null, parts = 0) => ({
     requestId,

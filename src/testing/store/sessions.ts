@@ -13,7 +13,7 @@ import {
 const key = keyOf('s1');
 const quiet = { isWaiting: false, hasFailed: false };
 
-/** What a store promises about sessions, the users that they belong to, and their lists. */
+/** The tests of sessions, the users that they belong to, and their lists. */
 export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Opened): void {
   test('a new session has its state and nothing else', async () => {
     const fresh = {

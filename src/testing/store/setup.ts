@@ -9,7 +9,7 @@ import type {
   Store,
 } from '../../server/store/store.ts';
 
-/** What a suite needs from a test runner; the module of vitest and the globals of Jest have it. */
+/** The functions of a test runner that a suite uses; the module of vitest and the globals of Jest have them. */
 export interface TestRunner {
   describe(name: string, body: () => void): void;
   test(name: string, body: () => Promise<void>): void;
@@ -41,7 +41,7 @@ export function casesWith(test: TestRunner['test']) {
     };
 }
 
-/** A clock that stops until it is moved. */
+/** A clock that stands still until a test sets it. */
 export interface StandingClock {
   now: () => number;
   set(at: number): void;
@@ -58,7 +58,7 @@ export function standingClock(): StandingClock {
   };
 }
 
-/** A session of the default user, without an owner so far. */
+/** The key of a session that has had no owner yet; of the default user unless given. */
 export function keyOf(id: string, user = 'ann', app = 'shop'): OwnedKey {
   return { app, user, id, fence: 0 };
 }
@@ -150,7 +150,7 @@ export async function auditLines(store: Store, key: SessionKey, count = 1000): P
   return all;
 }
 
-/** Everything that a store holds of the session `s1`, and the other sessions of its user: to see that nothing has changed. */
+/** Everything that a store has of the session `s1`, and the list of its user's sessions. Tests compare it to see that nothing has changed. */
 export async function everything(store: Store): Promise<Record<string, unknown>> {
   const key = keyOf('s1');
   return {

@@ -14,7 +14,7 @@ import {
 
 const key = keyOf('s1');
 
-/** What a store promises about texts that a database may not store unchanged, such as NUL characters. */
+/** The tests of texts that a database may not store unchanged, such as NUL characters. */
 export function textsSuite({ test, expect }: TestRunner, { store }: Opened): void {
   casesWith(test)<[string]>([
     ['a NUL', 'a\0b'],

@@ -13,7 +13,7 @@ const answerOf = (id: string): Message => ({
   parts: [{ type: 'text', text: 'Yes.' }],
 });
 
-/** What a store promises about the messages that wait for the agent. */
+/** The tests of queued messages. */
 export function waitingSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   const ids = async () => (await store().waitingMessages(key)).map(({ message }) => message.id);
 

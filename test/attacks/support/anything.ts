@@ -62,8 +62,8 @@ function anything(dice: number[]): ScriptedFunction {
       await settle(roll % 5);
       if (signal?.aborted) return;
     }
-    const said = 'word '.repeat(roll % 7);
-    const parts = said ? [{ text: said }] : [];
+    const texts = 'word '.repeat(roll % 7);
+    const parts = texts ? [{ text: texts }] : [];
     const last = request.contents.at(-1)?.parts ?? [];
     const hasResponse = last.some((part) => part.functionResponse);
     const call = (name: string, args: Record<string, unknown>) => ({
@@ -78,7 +78,7 @@ function anything(dice: number[]): ScriptedFunction {
         roll % 7
       ] ?? [];
     if (roll % 11 === 3) throw new Error('The model fell over.');
-    if (hasResponse || roll % 3 === 0) yield text(`${said}end`);
+    if (hasResponse || roll % 3 === 0) yield text(`${texts}end`);
     else yield { content: { role: 'model', parts: [...parts, ...made] }, partial: false };
   };
 }

@@ -33,9 +33,9 @@ export async function fillLargeStore(folder: string, user: string): Promise<unde
   db.exec(`insert into sessions (id, ${others}) ${counted(SESSIONS)}
     select 'other-' || i, ${others} from sessions, counted where id = 'small'`);
   // The server does not list a session without messages.
-  const said = columns('messages', ['session']).map((name) => `messages.${name}`);
+  const texts = columns('messages', ['session']).map((name) => `messages.${name}`);
   db.exec(`insert into messages (session, ${columns('messages', ['session']).join(', ')})
-    select sessions.n, ${said.join(', ')} from sessions, messages
+    select sessions.n, ${texts.join(', ')} from sessions, messages
     where sessions.id like 'other-%' and messages.session = (select n from sessions where id = 'small')`);
   for (const [table, name] of [
     ['events', 'event'],

@@ -75,7 +75,7 @@ export async function useLongSessions(...place: string[]): Promise<void> {
       mediaType: 'image/png',
       url: `data:image/png;base64,${data}`,
     }));
-    expect(await post(server.url, 'pictures', files)).toEqual({ status: 200, said: 'Seen.' });
+    expect(await post(server.url, 'pictures', files)).toEqual({ status: 200, texts: 'Seen.' });
   }
   await stop();
   server = await start(...place);
@@ -99,7 +99,7 @@ export async function useLongSessions(...place: string[]): Promise<void> {
     expect(page.messages.length).toBeGreaterThan(0);
     if (page.older) expect(await statusOf(`/sessions/${id}?before=${page.older}`)).toBe(200);
     const files = [{ type: 'text', text: 'And now?' }];
-    expect(await post(url, id, files)).toEqual({ status: 200, said: 'Seen.' });
+    expect(await post(url, id, files)).toEqual({ status: 200, texts: 'Seen.' });
     expect(await statusOf(`/sessions/${id}/events`)).toBe(200);
     expect(await statusOf(`/approvals/${id}`)).toBe(200);
     const headers = { 'content-type': 'application/json' };
@@ -117,7 +117,7 @@ export async function useLongSessions(...place: string[]): Promise<void> {
 }
 
 /** Posts a message, and returns the text of the answer. */
-async function post(url: string, id: string, parts: object[]): Promise<{ status: number; said: string }> {
+async function post(url: string, id: string, parts: object[]): Promise<{ status: number; texts: string }> {
   const response = await fetch(`${url}/stream`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -126,6 +126,6 @@ async function post(url: string, id: string, parts: object[]): Promise<{ status:
   const decoder = new BlockDecoder();
   const blocks = [...decoder.push(await response.text()), ...decoder.end()];
   const chunks = blocks.flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data)]));
-  const said = chunks.flatMap(({ type, delta }) => (type === 'text-delta' ? [delta] : [])).join('');
-  return { status: response.status, said };
+  const texts = chunks.flatMap(({ type, delta }) => (type === 'text-delta' ? [delta] : [])).join('');
+  return { status: response.status, texts };
 }

@@ -6,7 +6,7 @@ import {
   type Page,
 } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
-import { PATIENCE_MS } from './launch.ts';
+import { TIMEOUT_MS } from './launch.ts';
 import { DemoServer } from './server.ts';
 
 /** The fixtures of a test file: the shared browser, one server, and a fresh browser context for every test. */
@@ -62,7 +62,7 @@ export function stage(env: Record<string, string> = {}): Stage {
         ...options,
       });
       takeDowns.push(() => context.close());
-      context.setDefaultTimeout(PATIENCE_MS);
+      context.setDefaultTimeout(TIMEOUT_MS);
       await context.addInitScript((wanted) => {
         // The browser's error page, shown when a page could not be loaded, has no storage.
         if (self.origin === 'null') return;

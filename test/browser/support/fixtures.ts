@@ -9,7 +9,7 @@ export interface Scenario {
   file: string;
   mode: 'sse' | 'bidi';
   /** The user messages. */
-  said: string;
+  texts: string;
   /** The final text of the assistant. */
   text: string;
   /** The outcome of each approval card, in order. */
@@ -36,7 +36,7 @@ function read(file: string, name: string): Scenario {
     name,
     file,
     mode,
-    said: last?.content ?? last?.parts?.[0]?.text ?? '',
+    texts: last?.content ?? last?.parts?.[0]?.text ?? '',
     text: chunks.map((chunk) => (chunk.type === 'text-delta' ? chunk.delta : '')).join(''),
     cards: asked.map((id) => endOf(chunks, id)),
     tools: chunks.flatMap((chunk) =>

@@ -11,9 +11,9 @@ export async function haltAt(
   marker: string,
   act: () => Promise<unknown>,
 ): Promise<void> {
-  const isSaid = relay.hold(marker);
+  const isUserText = relay.hold(marker);
   await act();
-  await isSaid;
+  await isUserText;
   server.halt();
   after(() => server.goOn());
   relay.release();

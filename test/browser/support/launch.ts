@@ -1,7 +1,7 @@
 import { type Browser, type BrowserServer, chromium } from 'playwright-core';
 
 /** How long the browser may take for one thing: long enough for a slow machine, so that only a hang fails. */
-export const PATIENCE_MS = 120_000;
+export const TIMEOUT_MS = 120_000;
 
 /** What Playwright turns off; a second list replaces its own. */
 const OFF_IN_PLAYWRIGHT = [

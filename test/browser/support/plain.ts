@@ -9,7 +9,7 @@ import { fourTools } from '../../support/demo-tools.ts';
 import { call, streamed } from '../../support/scripted-model.ts';
 import type { Setup } from '../plain/page.ts';
 import { root } from './built.ts';
-import { PATIENCE_MS } from './launch.ts';
+import { TIMEOUT_MS } from './launch.ts';
 
 const HTML = '<!doctype html><title>Plain</title><body><script type="module" src="/page.js"></script></body>';
 
@@ -95,7 +95,7 @@ export function pageStage(
     async goto(hash = '', url = served?.url) {
       if (!browser) throw new Error('The stage is not set.');
       const page = await browser.newPage();
-      page.setDefaultTimeout(PATIENCE_MS);
+      page.setDefaultTimeout(TIMEOUT_MS);
       await page.goto(`${url}/plain.html${hash}`);
       return page;
     },

@@ -15,12 +15,12 @@ export async function holdThroughClicks(
   scenario: Scenario,
   options: OpenOptions = {},
 ): Promise<Person> {
-  const { mode, said, text, cards, tools } = scenario;
+  const { mode, texts, text, cards, tools } = scenario;
   const page = await stage.open({ mode, locale: 'ja-JP', ...osaka, ...options });
   const requests: string[] = [];
   page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
   const person = new Person(page);
-  await person.say(said);
+  await person.say(texts);
   for (const end of cards) {
     // A card that shall expire gets no click: it may have expired already.
     if (end === 'done') await person.approve();

@@ -9,7 +9,7 @@ import { build, preview } from 'vite';
 import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest';
 import { freePort } from '../../../scripts/cluster/free-port.ts';
 import { root } from './built.ts';
-import { PATIENCE_MS } from './launch.ts';
+import { TIMEOUT_MS } from './launch.ts';
 
 /** The text of the tutorial. */
 export const tutorial = readFileSync(join(root, 'docs/tutorial.md'), 'utf8');
@@ -129,7 +129,7 @@ export class TutorialStage {
     const server = await this.startServer();
     const context = await this.#browser.newContext();
     onTestFinished(() => context.close());
-    context.setDefaultTimeout(PATIENCE_MS);
+    context.setDefaultTimeout(TIMEOUT_MS);
     const page = await context.newPage();
     await page.goto(`${await this.#addressOf(server, isProxied)}?mode=${mode}`);
 

@@ -67,8 +67,8 @@ export class FakeHttp {
     this.answers.push(({ body }) => {
       if (this.isHasty) this.say(...chunks, null);
       const start = chunks.find((chunk) => chunk.type === 'start');
-      const isSaid = (body?.messages as Message[] | undefined)?.[0]?.role === 'user';
-      const messageId = isSaid ? start?.messageId : undefined;
+      const isUserText = (body?.messages as Message[] | undefined)?.[0]?.role === 'user';
+      const messageId = isUserText ? start?.messageId : undefined;
       const data = { requestId: String(body?.requestId), ...(messageId && { messageId }) };
       const accepted = encodeBlock({ type: 'data-accepted', data, transient: true });
       if (!this.isHasty) setImmediate(() => this.say(...chunks, null));

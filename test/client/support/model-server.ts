@@ -217,7 +217,7 @@ export class ModelServer implements SocketServer {
     this.accepted.set(requestId, accepted);
     socket.deliver(encodeBlock({ type: 'data-accepted', data: accepted, transient: true }));
     if (before) return;
-    if (message?.role === 'user') this.moveFloor(socket);
+    if (message?.role === 'user') this.moveActive(socket);
     if (message && messageId !== undefined)
       this.say(message, messageId, data.trigger === 'regenerate-message');
     else if (type === 'tool_result') {
@@ -300,12 +300,12 @@ export class ModelServer implements SocketServer {
     const call = turn?.calls.get(toolCallId);
     if (!turn || call?.state !== 'waits') return;
     // The tool runs in the browser that approved it.
-    if (approved && call.runsOn === 'client' && from) this.moveFloor(from);
+    if (approved && call.runsOn === 'client' && from) this.moveActive(from);
     turn.fold.decide(toolCallId, approved, reason);
     const { id: messageId } = turn;
     const by = 'somebody';
-    const told = { toolCallId, messageId, approved, by, ...(reason ? { reason } : {}) };
-    this.announce({ type: 'data-decided', data: told, transient: true });
+    const reported = { toolCallId, messageId, approved, by, ...(reason ? { reason } : {}) };
+    this.announce({ type: 'data-decided', data: reported, transient: true });
     call.state = 'approved';
     if (!approved) this.end(turn, call, { errorText: denialText(reason) });
     else if (call.runsOn === 'server') this.end(turn, call, { output: 'done' });
@@ -359,7 +359,7 @@ export class ModelServer implements SocketServer {
     return `c${this.sockets.indexOf(socket)}`;
   }
 
-  private moveFloor(socket: FakeSocket): void {
+  private moveActive(socket: FakeSocket): void {
     if (this.floor === socket) return;
     this.floor = socket;
     this.announce({ type: 'data-floor', data: { connectionId: this.nameOf(socket) }, transient: true });

@@ -6,25 +6,25 @@ import { BINARY, type Chunk, type SessionInfo } from '../../../src/protocol/inde
 
 /** A loudspeaker that writes down what it is told. */
 function loudspeaker() {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const player = {
     isPlaying: false,
     heard: null as Heard | null,
     play({ n, at, sampleRate, pcm }: Sound) {
-      told.push({ n, at, sampleRate, length: pcm.length });
+      reported.push({ n, at, sampleRate, length: pcm.length });
     },
-    end: (n: number) => void told.push({ end: n }),
+    end: (n: number) => void reported.push({ end: n }),
     interrupt() {
-      told.push('interrupt');
+      reported.push('interrupt');
       player.isPlaying = false;
       return player.heard;
     },
   };
-  return { player, told, speech: new AgentSpeech(player) };
+  return { player, reported, speech: new AgentSpeech(player) };
 }
 
 const session = (epoch: string) => ({ type: 'session', session: { epoch } as SessionInfo }) as const;
-const chunk = (said: Chunk): ConnectionEvent => ({ type: 'chunk', chunk: said });
+const chunk = (texts: Chunk): ConnectionEvent => ({ type: 'chunk', chunk: texts });
 const start = (messageId: string) => chunk({ type: 'start', messageId });
 const finish = (interrupted?: true) =>
   chunk({ type: 'finish', messageMetadata: interrupted ? { interrupted } : {} });
@@ -37,14 +37,14 @@ const sound = (utterance: number, samples: number): ConnectionEvent => ({
 
 describe('what the agent says aloud', () => {
   test('[B27] is played at its place, and a new socket is told how much is here', () => {
-    const { speech, told } = loudspeaker();
+    const { speech, reported } = loudspeaker();
     expect(speech.position).toBeNull();
     for (const event of [session('e'), start('m'), announce(3, 'm'), sound(3, 100), sound(3, 50)])
       speech.receive(event);
     expect(speech.position).toBe('3-150');
     // Sound was left out in between.
     for (const event of [announce(3, 'm', 400), sound(3, 10), finish()]) speech.receive(event);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { n: 3, at: 0, sampleRate: 24_000, length: 100 },
       { n: 3, at: 100, sampleRate: 24_000, length: 50 },
       { n: 3, at: 400, sampleRate: 24_000, length: 10 },
@@ -54,17 +54,17 @@ describe('what the agent says aloud', () => {
   });
 
   test('[B27] of another epoch is another utterance, although it has the same number', () => {
-    const { speech, told } = loudspeaker();
+    const { speech, reported } = loudspeaker();
     for (const event of [session('e'), start('m'), announce(1, 'm'), sound(1, 8)]) speech.receive(event);
     for (const event of [session('f'), start('k'), announce(1, 'k'), sound(1, 8)]) speech.receive(event);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { n: 1, at: 0, sampleRate: 24_000, length: 8 },
       { n: 2 ** 24 + 1, at: 0, sampleRate: 24_000, length: 8 },
     ]);
   });
 
   test('[B9] is played without the subprotocol, too', () => {
-    const { speech, told } = loudspeaker();
+    const { speech, reported } = loudspeaker();
     const pcm = (messageId: string) =>
       chunk({
         type: 'data-pcm',
@@ -72,7 +72,7 @@ describe('what the agent says aloud', () => {
         transient: true,
       });
     for (const event of [session('e'), pcm('m'), pcm('m'), pcm('k')]) speech.receive(event);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { n: 1, at: 0, sampleRate: 24_000, length: 10 },
       { n: 1, at: 10, sampleRate: 24_000, length: 10 },
       { end: 1 },

@@ -16,18 +16,18 @@ function person(options: { detect?: DetectSpeech } = {}) {
       return true;
     },
   } as unknown as Connection;
-  const told: (boolean | 'heard')[] = [];
+  const reported: (boolean | 'heard')[] = [];
   const speech = new UserSpeech(
     options,
-    (isSpeech) => told.push(isSpeech),
-    () => told.push('heard'),
+    (isSpeech) => reported.push(isSpeech),
+    () => reported.push('heard'),
   );
   speech.connect(connection);
   /** Pieces of 20 ms with these numbers. */
   const push = (from: number, to: number) => {
     for (let value = from; value <= to; value++) speech.push(Int16Array.of(value, 0));
   };
-  return { speech, sent, told, push };
+  return { speech, sent, reported, push };
 }
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
@@ -43,12 +43,12 @@ describe('what the person says aloud', () => {
   });
 
   test('[B29] leaves after 300 ms while something is held, and a word that is shorter leaves when that is let go', () => {
-    const { speech, sent, told, push } = person();
+    const { speech, sent, reported, push } = person();
     speech.start(true);
     push(1, 14);
     expect([sent, speech.isTalking, speech.isSending]).toEqual([[], true, false]);
     push(15, 16);
-    expect([sent, told, speech.isSending]).toEqual([['start', ...numbers(1, 16)], ['heard'], true]);
+    expect([sent, reported, speech.isSending]).toEqual([['start', ...numbers(1, 16)], ['heard'], true]);
     speech.end();
     speech.start(true);
     push(17, 18);
@@ -57,12 +57,12 @@ describe('what the person says aloud', () => {
   });
 
   test('[B29] is nothing when it was a tap; what was heard during it belongs to what is said next', () => {
-    const { speech, sent, told, push } = person();
+    const { speech, sent, reported, push } = person();
     speech.start(true);
     push(1, 3);
     speech.cancel();
     push(4, 5);
-    expect([sent, told, speech.isTalking]).toEqual([[], [], false]);
+    expect([sent, reported, speech.isTalking]).toEqual([[], [], false]);
     speech.start(false);
     speech.end();
     expect(sent).toEqual(['start', ...numbers(1, 5), 'stop']);

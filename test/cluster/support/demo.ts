@@ -19,15 +19,15 @@ export async function startDemo(env: Record<string, string>): Promise<Started> {
     env: { ...process.env, DUOLOGUE_DATA: data, PORT: String(await freePort()), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
+  let texts = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-      if (said.includes('Duologue listens')) child.kill('SIGTERM');
+      texts += text;
+      if (texts.includes('Duologue listens')) child.kill('SIGTERM');
     });
   }
   // Waits for `close`, so that all output has been read.
   const [code] = (await once(child, 'close')) as [number | null];
   rmSync(data, { recursive: true, force: true });
-  return { code, lines: said.split('\n').filter((line) => line !== '') };
+  return { code, lines: texts.split('\n').filter((line) => line !== '') };
 }

@@ -33,20 +33,20 @@ class CountingModel extends BaseLlm {
     _stream?: boolean,
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
-    const said = request.contents.at(-1)?.parts?.at(-1);
-    if (said?.functionResponse) {
-      yield text(`Result: ${JSON.stringify(said.functionResponse.response)}`);
+    const texts = request.contents.at(-1)?.parts?.at(-1);
+    if (texts?.functionResponse) {
+      yield text(`Result: ${JSON.stringify(texts.functionResponse.response)}`);
       return;
     }
-    if (said?.text === 'pay') {
+    if (texts?.text === 'pay') {
       yield call('pay', { amount: 50 });
       return;
     }
-    if (said?.text === 'locate') {
+    if (texts?.text === 'locate') {
       yield call('locate', {});
       return;
     }
-    const count = Number(/count (\d+)/.exec(said?.text ?? '')?.[1] ?? 1);
+    const count = Number(/count (\d+)/.exec(texts?.text ?? '')?.[1] ?? 1);
     const words = Array.from({ length: count }, (_, index) => `${index + 1} `);
     for (const word of words) {
       await sleep(20);

@@ -63,8 +63,8 @@ export async function startNode(
   });
   const paid: string[] = [];
   let complaints = '';
-  child.stderr.setEncoding('utf8').on('data', (said: string) => {
-    complaints += said;
+  child.stderr.setEncoding('utf8').on('data', (texts: string) => {
+    complaints += texts;
   });
   const exited = once(child, 'exit');
   const url = await new Promise<string>((resolve, reject) => {

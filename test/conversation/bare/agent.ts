@@ -216,7 +216,7 @@ export class FakeRun {
     this.owes = Math.max(1, this.owes);
   }
 
-  hush(): void {
+  mute(): void {
     this.mustStop = true;
     this.owes = 0;
     this.turn++;

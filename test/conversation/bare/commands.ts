@@ -189,9 +189,10 @@ const server: Doing[] = [
 const elsewhere = (['approved', 'denied'] as const).map(
   (to): Doing => [
     `a card is ${to} where the session was before`,
-    ({ openCalls, ears }) => openCalls.some(({ id }) => ears.calls.get(id)?.approvalId !== undefined),
-    ({ openCalls, ears, ledger }) => {
-      const card = openCalls.find(({ id }) => ears.calls.get(id)?.approvalId !== undefined);
+    ({ openCalls, clientView }) =>
+      openCalls.some(({ id }) => clientView.calls.get(id)?.approvalId !== undefined),
+    ({ openCalls, clientView, ledger }) => {
+      const card = openCalls.find(({ id }) => clientView.calls.get(id)?.approvalId !== undefined);
       if (card) ledger.decideElsewhere(card.id, to);
     },
   ],
@@ -260,15 +261,15 @@ const answers = fc
   .map(
     ({ n, kind, isForged, wire }): Doing => [
       `the person gives ${isForged ? 'a forged ' : ''}${kind} for call ${n} over ${wire}`,
-      ({ ears, hasListener }) => ears.calls.size > 0 && (wire === 'sse' || hasListener),
+      ({ clientView, hasListener }) => clientView.calls.size > 0 && (wire === 'sse' || hasListener),
       (world) => world.answer(wire, answersTo(world, n, kind, isForged)),
     ],
   );
 
-function answersTo({ ears }: World, n: number, kind: string, isForged: boolean): Answer[] {
-  const open = [...ears.calls].filter(([id]) => !ears.ended.has(id));
+function answersTo({ clientView }: World, n: number, kind: string, isForged: boolean): Answer[] {
+  const open = [...clientView.calls].filter(([id]) => !clientView.ended.has(id));
   const [id, call] = open[n % Math.max(1, open.length)] ??
-    [...ears.calls][n % ears.calls.size] ?? ['none', undefined];
+    [...clientView.calls][n % clientView.calls.size] ?? ['none', undefined];
   const approvalId = isForged ? 'approval_forged' : call?.approvalId;
   const decision: Answer = {
     kind: 'decision',

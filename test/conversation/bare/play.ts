@@ -26,7 +26,11 @@ export function states(maxCommands: number): fc.IProperty<[Setup, Iterable<fc.Co
     } catch (error) {
       thrown = error;
     }
-    const wrong = [...world.wrong, ...world.ears.wrong, ...(thrown ? [String((thrown as Error).stack)] : [])];
+    const wrong = [
+      ...world.wrong,
+      ...world.clientView.wrong,
+      ...(thrown ? [String((thrown as Error).stack)] : []),
+    ];
     if (wrong.length === 0) return;
     throw new Error([...wrong, '', JSON.stringify(given), ...world.transcript].join('\n'));
   });
@@ -39,10 +43,10 @@ function endingWell(world: World): string[] {
   const wrong = atRest(world);
   if (world.isClosed || wrong.length > 0) return wrong;
   world.note('the person says one more thing');
-  const from = world.ears.chunks.length;
+  const from = world.clientView.chunks.length;
   const request = world.say('bidi');
   const unanswered = bringToRest(world);
-  const heard = world.ears.chunks.slice(from);
+  const heard = world.clientView.chunks.slice(from);
   const isAnswered =
     heard.some((chunk) => chunk.type === 'text-delta' && chunk.delta.includes('End.')) &&
     heard.some((chunk) => chunk.type === 'finish' && chunk.finishReason === 'stop');
@@ -89,15 +93,16 @@ function goOn(world: World): boolean {
 
 /** What waits for the person or the browser is answered, or runs out of time. */
 function answerOpen(world: World): boolean {
-  const { openCalls, ears } = world;
+  const { openCalls, clientView } = world;
   if (openCalls.length === 0 || world.isClosed) return false;
   for (const { id, status, question, approvalId: asked } of openCalls) {
-    const approvalId = ears.calls.get(id)?.approvalId;
+    const approvalId = clientView.calls.get(id)?.approvalId;
     if (status === 'requested' && approvalId !== undefined) {
       world.answer('bidi', [{ kind: 'decision', toolCallId: id, approvalId, approved: false }]);
       return true;
     }
-    const isQuestion = status === 'requested' && question !== null && asked === null && ears.calls.has(id);
+    const isQuestion =
+      status === 'requested' && question !== null && asked === null && clientView.calls.has(id);
     if (status === 'running' || status === 'parked' || isQuestion) {
       world.answer('bidi', [{ kind: 'output', toolCallId: id, output: 'here' }]);
       return true;
@@ -119,7 +124,7 @@ function atRest(world: World): string[] {
     ...(world.isClosed ? [] : lost.map(({ words }) => `[B2] "${words}" was taken and is not kept`)),
     ...(world.slot === null ? [] : [`[T22] ${world.slot} keeps the slot`]),
     ...tickets.map(({ id }) => `[B14] ADK waits with ${id}`),
-    ...(world.isClosed ? [] : world.ears.atRest()),
+    ...(world.isClosed ? [] : world.clientView.atRest()),
     ...(world.isClosed || !world.isBusy ? [] : ['[B13] the state is busy, and nothing is pending']),
   ];
 }

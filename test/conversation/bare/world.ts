@@ -9,7 +9,7 @@ import type { SessionOptions } from '../../../src/server/engine.ts';
 import { OutputGuard } from '../../../src/server/output/output-guard.ts';
 import { type CallRecord, StateConflict } from '../../../src/server/store/store.ts';
 import { FakeRun, type ToolName } from './agent.ts';
-import { Ears } from './ears.ts';
+import { ClientView } from './client-view.ts';
 import { Ledger } from './ledger.ts';
 
 /** What differs from one conversation to the next. */
@@ -64,7 +64,7 @@ class FakeRequest {
 export class World {
   readonly setup: Setup;
   readonly ledger = new Ledger();
-  readonly ears = new Ears(this.ledger);
+  readonly clientView = new ClientView(this.ledger);
   readonly transcript: string[] = [];
   readonly wrong: string[] = [];
   readonly runs: FakeRun[] = [];
@@ -279,24 +279,24 @@ export class World {
   }
 
   private act(effect: Effect | { type: 'hushed' }): void {
-    const { ears, ledger, guard } = this;
+    const { clientView, ledger, guard } = this;
     if (!QUIET.has(effect.type)) this.note(`    ${brief(effect)}`);
     switch (effect.type) {
       case 'hushed':
-        return ears.interrupted();
+        return clientView.interrupted();
       case 'start':
         if (!guard.start(effect.message.id)) return;
-        ears.start(effect.message, this.isPosted);
+        clientView.start(effect.message, this.isPosted);
         this.isPosted = false;
         return;
       case 'say':
-        if (guard.maySend(effect.messageId, effect.chunk)) ears.say(effect.chunk);
+        if (guard.maySend(effect.messageId, effect.chunk)) clientView.say(effect.chunk);
         return;
       case 'say-deltas':
-        for (const chunk of effect.chunks) if (guard.maySend(effect.messageId, chunk)) ears.say(chunk);
+        for (const chunk of effect.chunks) if (guard.maySend(effect.messageId, chunk)) clientView.say(chunk);
         return;
       case 'inject':
-        return ears.say(effect.chunk);
+        return clientView.say(effect.chunk);
       case 'store':
       case 'say-stored':
       case 'finish':
@@ -328,7 +328,7 @@ export class World {
       case 'send-media':
         return this.runOf(effect.n)?.sense();
       case 'mute':
-        return this.runOf(effect.n)?.hush();
+        return this.runOf(effect.n)?.mute();
       case 'release-call':
         for (const run of this.runs) run.letGo(effect.ticket, effect.error);
         return;
@@ -393,19 +393,19 @@ export class World {
     request.begin();
     // What begins next is its response; that of one which is taken with the end of a call has begun already.
     this.isPosted = request.wire === 'sse';
-    if (this.isPosted && request.words === null && !request.isAccepted) this.ears.posted();
+    if (this.isPosted && request.words === null && !request.isAccepted) this.clientView.posted();
   }
 
   private finished(effect: Writing, how: World['failing']): void {
-    const { ears } = this;
+    const { clientView } = this;
     switch (effect.type) {
       case 'finish':
         this.isPosted = false;
-        return ears.finish(effect.message, effect.chunks);
+        return clientView.finish(effect.message, effect.chunks);
       case 'say-stored':
-        return ears.say(effect.chunk);
+        return clientView.say(effect.chunk);
       case 'amend':
-        return ears.amend(effect.chunks);
+        return clientView.amend(effect.chunks);
       case 'store':
         return this.stored(effect, how);
     }
@@ -424,9 +424,10 @@ export class World {
             write.outcome.session !== undefined,
         );
       for (const write of writes) {
-        if (write.do === 'append-outcome') this.ears.notWritten(write.call.id);
-        if (write.do === 'append-interrupted') this.ears.notWritten(write.call.id);
-        if (write.do === 'close-dangling' && write.messageId !== null) this.ears.notMended(write.messageId);
+        if (write.do === 'append-outcome') this.clientView.notWritten(write.call.id);
+        if (write.do === 'append-interrupted') this.clientView.notWritten(write.call.id);
+        if (write.do === 'close-dangling' && write.messageId !== null)
+          this.clientView.notMended(write.messageId);
       }
       const error = isConflict ? new StateConflict('It was changed.') : new Error('The disk is full.');
       this.guard.writeFailed(purpose);
@@ -436,7 +437,7 @@ export class World {
     for (const write of writes) {
       this.ledger.write(write, this.now, results);
       if (write.do === 'close-dangling' && write.messageId !== null)
-        results.missed = this.ears.missed(write.messageId, write.waiting, write.errorText);
+        results.missed = this.clientView.missed(write.messageId, write.waiting, write.errorText);
     }
     this.queue.unshift(...after);
     if (purpose) this.push({ type: 'stored', purpose, results });

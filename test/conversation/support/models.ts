@@ -44,7 +44,7 @@ export function isWaiting({ waiting, turn }: LiveLine): boolean {
 export class SteppedModel extends BaseLlm {
   readonly nativeLive: boolean;
   /** The input of the model, one text for each request. */
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   private readonly made: MadeCall[];
   /** The number of next connections that the model refuses. */
   refusals = 0;
@@ -70,7 +70,7 @@ export class SteppedModel extends BaseLlm {
     _stream?: boolean,
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
-    this.told.push(wordsOf(request.contents));
+    this.reported.push(wordsOf(request.contents));
     this.journal.add({ kind: 'model', text: 'is called' });
     const generation = new Generation();
     this.generations.push(generation);
@@ -204,7 +204,7 @@ export class SteppedModel extends BaseLlm {
     if (sent.kind === 'realtime') line.owes = Math.max(1, line.owes);
     if (sent.kind !== 'content') return;
     const parts = sent.value.parts ?? [];
-    this.told.push(wordsOf([sent.value]));
+    this.reported.push(wordsOf([sent.value]));
     this.journal.add({ kind: 'model', text: `is told ${JSON.stringify(parts)}` });
     if (parts.some((part) => part.text)) {
       // The model abandons a turn that waits for calls, and answers this text instead.

@@ -87,7 +87,7 @@ function ends(heard: Heard[]): string[] {
 /** [B13] [B6] A turn has one end, and nothing of it comes after an interruption. */
 function turns(world: World, heard: Heard[]): string[] {
   const wrong: string[] = [];
-  const told = new Set(heard.map(({ chunk }) => endedBy(chunk)));
+  const reported = new Set(heard.map(({ chunk }) => endedBy(chunk)));
   const replaced = new Set(heard.flatMap(({ chunk }) => replacedBy(chunk)));
   const open = new Map<string, Set<string>>();
   const hasFailed = hasFailedWrite(world);
@@ -130,7 +130,7 @@ function turns(world: World, heard: Heard[]): string[] {
     // Ends caused by a crash appear in a reset and in no chunk. A message that a posted message replaces ends
     // before its calls do.
     const isReplaced = (call: string) => chunk.finishReason === 'other' && replaced.has(call);
-    const isOpen = [...calls].some((call) => told.has(call) && !isReplaced(call));
+    const isOpen = [...calls].some((call) => reported.has(call) && !isReplaced(call));
     const isPause = isOpen || chunk.finishReason === 'tool-calls';
     if (isPause) wrong.push(`[B13] ${messageId} ends while ${[...calls].join(', ')} is open`);
     if (ended.has(messageId) && !isUnknown(ended.get(messageId))) wrong.push(`[B13] ${messageId} ends twice`);
@@ -211,7 +211,7 @@ async function records(world: World): Promise<string[]> {
 async function requests(world: World, heard: Heard[]): Promise<string[]> {
   const stored = new Set((await world.messages()).map(({ id }) => id));
   const begun = new Set(heard.flatMap(({ chunk }) => (chunk.type === 'start' ? [chunk.messageId] : [])));
-  return world.said.flatMap(({ text, page, requestId }) => {
+  return world.texts.flatMap(({ text, page, requestId }) => {
     if (requestId === undefined || !page?.isOpen) return [];
     const answer = page.accepted.get(requestId);
     if (page.refused.has(requestId))
@@ -233,7 +233,7 @@ async function inputs(world: World, heard: Heard[]): Promise<string[]> {
       !ABOUT_ANSWERS.has(chunk.data.code),
   ).length;
   // A client repeats a message that a crashed process or a lost connection did not accept.
-  const taken = world.said.filter(
+  const taken = world.texts.filter(
     ({ process, post, page, connection, requestId }) =>
       requestId === undefined &&
       process === world.process &&

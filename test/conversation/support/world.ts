@@ -20,7 +20,7 @@ export interface Setup {
 }
 
 /** A user message that the server may have accepted. */
-export interface Said {
+export interface TextLog {
   text: string;
   /** The post that sent it; null for a frame. */
   post: Post | null;
@@ -54,7 +54,7 @@ export class World {
   readonly setup: Setup;
   readonly journal = new Journal();
   readonly bench = new Workbench(this.journal);
-  readonly said: Said[] = [];
+  readonly texts: TextLog[] = [];
   /** Calls that the user has approved with a valid answer. */
   readonly approved = new Set<string>();
   /** Calls that the model made. */
@@ -115,16 +115,16 @@ export class World {
   /** The user sends a text; `isNamed`: the request has an id, and is sent again until the server replies. */
   say(isNamed = false): void {
     const { page, process } = this;
-    const text = `m${this.said.length + 1}`;
-    const requestId = isNamed ? `r${this.said.length + 1}` : undefined;
-    this.said.push({ text, post: null, process, page, connection: page?.connections ?? 0, requestId });
+    const text = `m${this.texts.length + 1}`;
+    const requestId = isNamed ? `r${this.texts.length + 1}` : undefined;
+    this.texts.push({ text, post: null, process, page, connection: page?.connections ?? 0, requestId });
     page?.say({ id: text, role: 'user', parts: [{ type: 'text', text }] }, requestId);
   }
 
   postMessage(): void {
-    const text = `m${this.said.length + 1}`;
+    const text = `m${this.texts.length + 1}`;
     const post = this.post(say(text, SESSION, text));
-    this.said.push({
+    this.texts.push({
       text,
       post,
       process: this.process,

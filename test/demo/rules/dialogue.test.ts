@@ -39,8 +39,8 @@ describe('what is missing is asked for, and the short answer is understood', () 
     [['花子さんに送金して', 'キャンセル'], 'わかりました。送金はしません。'],
     [['50ドル送金して', 'いいえ'], 'わかりました。送金はしません。'],
   ])('%j takes the payment back', async (messages, text) => {
-    const said = await converse(...messages);
-    expect({ text: said.text, calls: said.calls }).toEqual({ text, calls: [] });
+    const texts = await converse(...messages);
+    expect({ text: texts.text, calls: texts.calls }).toEqual({ text, calls: [] });
   });
 
   test.each([
@@ -141,8 +141,8 @@ describe('the conversation is remembered', () => {
     [['send $30 to Alice', 'Did you send Bob money?'], 'I know of no payment in this conversation.'],
     [['Aliceに30ドル送金して', '誰にいくら送った？'], 'この会話での送金：\n\n- Aliceさんに30ドル：送金済み'],
   ])('%j is answered from the conversation', async (messages, text) => {
-    const said = await converse(...messages);
-    expect({ text: said.text, calls: said.calls }).toEqual({ text, calls: [] });
+    const texts = await converse(...messages);
+    expect({ text: texts.text, calls: texts.calls }).toEqual({ text, calls: [] });
   });
 
   test('"I am tired" is no name', async () => {

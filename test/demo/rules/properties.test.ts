@@ -23,8 +23,8 @@ describe('whatever is written', () => {
       fc.asyncProperty(
         fc.oneof(fc.string({ unit: 'grapheme', maxLength: 200 }), fc.string({ maxLength: 3000 })),
         async (text) => {
-          const said = await ask([user(text)]);
-          expect(said.text !== '' || said.calls.length > 0).toBe(true);
+          const texts = await ask([user(text)]);
+          expect(texts.text !== '' || texts.calls.length > 0).toBe(true);
         },
       ),
       { numRuns: 400 },
@@ -75,8 +75,8 @@ describe('whatever is written', () => {
         fc.array(words, { maxLength: 60 }),
         fc.constantFrom('', ' '),
         async (list, between) => {
-          const said = await ask([user(list.join(between))]);
-          expect(said.text !== '' || said.calls.length > 0).toBe(true);
+          const texts = await ask([user(list.join(between))]);
+          expect(texts.text !== '' || texts.calls.length > 0).toBe(true);
         },
       ),
       { numRuns: 600 },
@@ -92,12 +92,12 @@ describe('whatever is written', () => {
         { error: bare },
         { success: true, track: bare, note: bare, condition: bare, amount: bare, latitude: bare },
       ]) {
-        const said = await ask([
+        const texts = await ask([
           user('hello'),
           called([tool, { location: bare }]),
           answered([tool, response]),
         ]);
-        expect(said.text).not.toBe('');
+        expect(texts.text).not.toBe('');
       }
     },
   );
@@ -122,12 +122,12 @@ describe('whatever is written', () => {
           fc.jsonValue(),
         ),
         async (tool, response) => {
-          const said = await ask([
+          const texts = await ask([
             user('send $50 to Bob'),
             called([tool, { amount: 50 }]),
             answered([tool, response as Record<string, unknown>]),
           ]);
-          expect({ calls: said.calls, isSilent: said.text === '' }).toEqual({ calls: [], isSilent: false });
+          expect({ calls: texts.calls, isSilent: texts.text === '' }).toEqual({ calls: [], isSilent: false });
         },
       ),
       { numRuns: 400 },
@@ -145,12 +145,12 @@ describe('whatever is written', () => {
           fc.pre(
             response.success !== true && (response.result as { success?: unknown } | null)?.success !== true,
           );
-          const said = await ask([
+          const texts = await ask([
             user('send $50 to Bob'),
             called(['process_payment', { amount: 50, recipient: 'Bob', currency: 'USD' }]),
             answered(['process_payment', response as Record<string, unknown>]),
           ]);
-          expect(said.text).not.toMatch(/^I sent|\. I sent/);
+          expect(texts.text).not.toMatch(/^I sent|\. I sent/);
         },
       ),
       {
@@ -239,7 +239,7 @@ describe('a negated request never pays', () => {
 });
 
 test('a message too long for the rules is never acted upon', async () => {
-  const said = await ask([user(`send $50 to Bob ${'and so on '.repeat(200)}`)]);
-  expect(said.calls).toEqual([]);
-  expect(said.text).toMatch(/^This message is too long for my rules/);
+  const texts = await ask([user(`send $50 to Bob ${'and so on '.repeat(200)}`)]);
+  expect(texts.calls).toEqual([]);
+  expect(texts.text).toMatch(/^This message is too long for my rules/);
 });

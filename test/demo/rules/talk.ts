@@ -1,9 +1,9 @@
 import type { LlmRequest } from '@google/adk';
 import type { EmbeddedModelOptions } from '../../../src/models/index.ts';
-import { answered, called, model, type Said, ask as say, user } from '../../models/embedded/talk.ts';
+import { answered, called, model, ask as say, type TextLog, user } from '../../models/embedded/talk.ts';
 import { rules } from '../support/agent.ts';
 
-export { answered, called, model, type Said, user };
+export { answered, called, model, type TextLog, user };
 
 type Content = LlmRequest['contents'][number];
 
@@ -14,22 +14,22 @@ export function ask(
   contents: Content[] | string,
   tools: readonly string[] = ALL_TOOLS,
   options: EmbeddedModelOptions = {},
-): Promise<Said> {
+): Promise<TextLog> {
   return say(contents, tools, { rules, ...options });
 }
 
 /** A conversation of messages only: the model's own words are put in between as it says them. */
-export async function converse(...messages: string[]): Promise<Said> {
+export async function converse(...messages: string[]): Promise<TextLog> {
   const contents: Content[] = [];
-  let said: Said = { thought: '', text: '', calls: [] };
+  let texts: TextLog = { thought: '', text: '', calls: [] };
   for (const message of messages) {
     contents.push(user(message));
-    said = await ask(contents);
-    contents.push(said.calls.length > 0 ? called(...said.calls) : model(said.text));
-    if (said.calls.length > 0) {
+    texts = await ask(contents);
+    contents.push(texts.calls.length > 0 ? called(...texts.calls) : model(texts.text));
+    if (texts.calls.length > 0) {
       contents.push(
         answered(
-          ...said.calls.map(([name, args]): [string, Record<string, unknown>] => [
+          ...texts.calls.map(([name, args]): [string, Record<string, unknown>] => [
             name,
             { success: true, ...args },
           ]),
@@ -38,5 +38,5 @@ export async function converse(...messages: string[]): Promise<Said> {
       if (message !== messages.at(-1)) contents.push(model((await ask(contents)).text));
     }
   }
-  return said;
+  return texts;
 }

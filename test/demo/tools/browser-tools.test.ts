@@ -40,9 +40,9 @@ describe('the music', () => {
   it.each([
     ['Play track 2', { success: true, track: 2 }, 'I changed the background music to track 2.'],
     ['トラック2に変更して', { success: true, track: 2 }, '背景音楽をトラック2に変更しました。'],
-  ])('over BIDI the agent waits for what the browser says: %s', async (said, result, words) => {
+  ])('over BIDI the agent waits for what the browser says: %s', async (texts, result, words) => {
     const socket = await demo().connect();
-    socket.say(said);
+    socket.say(texts);
     const { toolCallId } = await socket.chunk('tool-input-available');
     expect(wordsIn(socket.chunks)).toBe('');
     socket.send('tool_result', { toolCallId, result });
@@ -55,9 +55,9 @@ describe('the music', () => {
   it.each([
     ['Play track 2', 'The change to track 2 failed: The sound is off.'],
     ['トラック2に変更して', 'トラック2への変更は失敗しました：「The sound is off」'],
-  ])('a browser that could not is told as it was: %s', async (said, words) => {
+  ])('a browser that could not is told as it was: %s', async (texts, words) => {
     const socket = await demo().connect();
-    socket.say(said);
+    socket.say(texts);
     const { toolCallId } = await socket.chunk('tool-input-available');
     socket.send('tool_result', { toolCallId, error: 'The sound is off' });
     await socket.done();
@@ -71,9 +71,9 @@ describe('the location', () => {
   it.each([
     ['Where am I?', 'You are near Tokyo (35.6762° N, 139.6503° E, within 20 m).'],
     ['現在地を教えて', '現在地は東京の近く（緯度35.6762、経度139.6503、誤差は約20m）です。'],
-  ])('is asked of the person, then of the browser, over SSE: %s', async (said, words) => {
+  ])('is asked of the person, then of the browser, over SSE: %s', async (texts, words) => {
     const { say, decide } = demo();
-    const asked = await say(said);
+    const asked = await say(texts);
     expect(chunksOf(asked.chunks, 'tool-input-available')).toMatchObject([
       { toolName: 'get_location', input: {}, toolMetadata: { runsOn: 'client', asks: true } },
     ]);
@@ -108,9 +108,9 @@ describe('the location', () => {
     ['現在地を教えて', 'Position unavailable', '現在地の取得は失敗しました：「Position unavailable」'],
     ['Where am I?', 'User denied Geolocation', 'Reading your location was denied, so it did not happen.'],
     ['現在地を教えて', 'User denied Geolocation', '現在地の取得は承認されなかったため、行っていません。'],
-  ])('a browser that cannot or may not look is told as it was: %s, %s', async (said, error, words) => {
+  ])('a browser that cannot or may not look is told as it was: %s, %s', async (texts, error, words) => {
     const socket = await demo().connect();
-    socket.say(said);
+    socket.say(texts);
     const { toolCallId } = await socket.chunk('tool-approval-request');
     socket.send('tool_result', { toolCallId, status: 'approved' });
     socket.send('tool_result', { toolCallId, error });

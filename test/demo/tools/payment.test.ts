@@ -87,9 +87,9 @@ describe('a payment that cannot work is refused before anyone is asked', () => {
       'The payment of $12.345 to Bob was refused: Invalid amount: 12.345. The amount may have two decimals at most.',
     ],
     ['Bobに0ドル送金して', 'Bobさんへの0ドルの送金はできませんでした：金額は0より大きくなければなりません。'],
-  ])('the embedded model says so: %s', async (said, answer) => {
+  ])('the embedded model says so: %s', async (texts, answer) => {
     const { say, audit } = demo();
-    const { chunks } = await say(said);
+    const { chunks } = await say(texts);
     expect(wordsIn(chunks)).toBe(answer);
     expect(await audit()).toEqual([]);
   });

@@ -36,7 +36,7 @@ const clear = {
   wind: { speed: 1.34 },
 };
 
-const told = {
+const reported = {
   location: 'Tokyo',
   temperature: 9.6,
   condition: 'Clear',
@@ -89,7 +89,7 @@ describe('the weather with a key', () => {
     });
     const english = await say('What is the weather in Tokyo?');
     expect(service.asked).toEqual(['/weather?q=Tokyo&appid=secret+key&units=metric']);
-    expect(outcomesIn(english.chunks)).toEqual([told]);
+    expect(outcomesIn(english.chunks)).toEqual([reported]);
     expect(wordsIn(english.chunks)).toBe(
       'The weather in Tokyo: clear sky, 9.6 °C (feels like 9.4 °C), humidity 50 %, wind 1.34 m/s.',
     );
@@ -205,12 +205,12 @@ describe('weather that was fetched', () => {
 
   it('is kept for twelve hours, also over a restart, and says that it was', async () => {
     const { service, pass, ask } = await setUp();
-    expect(await ask()).toEqual([told]);
+    expect(await ask()).toEqual([reported]);
     pass(12 * HOUR - 1);
-    expect(await ask()).toEqual([{ ...told, cached: true }]);
+    expect(await ask()).toEqual([{ ...reported, cached: true }]);
     expect(service.asked).toHaveLength(1);
     pass(1);
-    expect(await ask()).toEqual([told]);
+    expect(await ask()).toEqual([reported]);
     expect(service.asked).toHaveLength(2);
   });
 
@@ -236,8 +236,8 @@ describe('weather that was fetched', () => {
     const [name = ''] = readdirSync(cacheDir);
     const file = join(cacheDir, name);
     writeFileSync(file, damage(readFileSync(file, 'utf8')));
-    expect(await ask()).toEqual([told]);
-    expect(await ask()).toEqual([{ ...told, cached: true }]);
+    expect(await ask()).toEqual([reported]);
+    expect(await ask()).toEqual([{ ...reported, cached: true }]);
     expect(service.asked).toHaveLength(2);
     expect(readdirSync(cacheDir)).toEqual([name]);
   });
@@ -247,7 +247,7 @@ describe('weather that was fetched', () => {
     const file = join(temporaryFolder(), 'a file where a folder should be');
     writeFileSync(file, '');
     const { say } = demo({ weather: { apiKey: 'k', baseUrl: service.baseUrl, cacheDir: file } });
-    expect(outcomesIn((await say('weather in Tokyo')).chunks)).toEqual([told]);
+    expect(outcomesIn((await say('weather in Tokyo')).chunks)).toEqual([reported]);
   });
 
   it('is fetched by several people at once without a trace of half a file', async () => {

@@ -10,7 +10,7 @@ test.each([
   ],
   ['nothing is taken back', ['I will', 'I will go', 'A whale', 'A whale goes'], ['', 'I will ', '', '']],
   ['silence tells nothing', ['', '', 'Hello', ''], ['', '', '', '']],
-])('%s', (_name, looks, told) => {
+])('%s', (_name, looks, reported) => {
   const stable = new StableWords();
-  expect(looks.map((look) => stable.push(look))).toEqual(told);
+  expect(looks.map((look) => stable.push(look))).toEqual(reported);
 });

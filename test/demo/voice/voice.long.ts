@@ -31,9 +31,9 @@ beforeAll(async () => {
 afterAll(() => voiced.dispose());
 
 async function speaker(session: string, url = voiced.url): Promise<Speaker> {
-  const someone = new Speaker(url, session);
-  onTestFinished(() => someone.close());
-  return someone.opened();
+  const approver = new Speaker(url, session);
+  onTestFinished(() => approver.close());
+  return approver.opened();
 }
 
 /** The demo's voice in this process, as it was built. */
@@ -51,9 +51,9 @@ const isOver =
     ofType(heard, 'finish').length >= count;
 
 test('a question that is asked aloud calls the tool and is answered aloud, without a key', async () => {
-  const someone = await speaker('weather');
-  await someone.say('weather.wav');
-  const heard = await someone.until(isOver());
+  const approver = await speaker('weather');
+  await approver.say('weather.wav');
+  const heard = await approver.until(isOver());
   expect(ofType(heard, 'data-transcript')[0]).toMatchObject({
     data: { role: 'user', text: 'What is the weather in Tokyo?', finished: true },
   });
@@ -65,9 +65,9 @@ test('a question that is asked aloud calls the tool and is answered aloud, witho
 });
 
 test('a payment that is asked for aloud opens a card, and nothing is paid', async () => {
-  const someone = await speaker('payment');
-  await someone.say('payment.wav');
-  const heard = await someone.until((now) => ofType(now, 'tool-approval-request').length > 0);
+  const approver = await speaker('payment');
+  await approver.say('payment.wav');
+  const heard = await approver.until((now) => ofType(now, 'tool-approval-request').length > 0);
   expect(ofType(heard, 'tool-input-available')[0]).toMatchObject({
     toolName: 'process_payment',
     input: { amount: 50, recipient: 'Alice' },
@@ -99,20 +99,20 @@ async function* all(...pieces: Int16Array[]): AsyncGenerator<Int16Array, void> {
 test('words that stay are told while somebody still speaks', async () => {
   const voice = await ownVoice();
   const signal = new AbortController().signal;
-  const told: string[] = [];
-  const said = new Int16Array(16_000 * 5);
-  said.set(samplesOf('weather.wav'));
+  const reported: string[] = [];
+  const texts = new Int16Array(16_000 * 5);
+  texts.set(samplesOf('weather.wav'));
   const slowly = async function* () {
-    for (let at = 0; at < said.length; at += 16_000) {
-      yield said.subarray(at, at + 16_000);
+    for (let at = 0; at < texts.length; at += 16_000) {
+      yield texts.subarray(at, at + 16_000);
       // The ears do one job after the other: when this is done, so is the look before.
       await voice.speechToText(all(new Int16Array(4800)), { signal, onPartial: () => undefined });
     }
   };
-  const heard = await voice.speechToText(slowly(), { signal, onPartial: (words) => told.push(words) });
+  const heard = await voice.speechToText(slowly(), { signal, onPartial: (words) => reported.push(words) });
   expect(heard).toBe('What is the weather in Tokyo?');
-  expect(told.length).toBeGreaterThan(0);
-  expect(heard.startsWith(told.join('').trim())).toBe(true);
+  expect(reported.length).toBeGreaterThan(0);
+  expect(heard.startsWith(reported.join('').trim())).toBe(true);
 });
 
 test('whoever gets a long answer does not keep others waiting', async () => {
@@ -201,26 +201,26 @@ test('a thread that is killed while it listens or speaks is told or left out, an
   const { duologue } = harness([], [], { agent });
   const served = await serve(duologue, { port: 0 });
   onTestFinished(() => served.close());
-  const someone = await speaker('killed', served.url);
+  const approver = await speaker('killed', served.url);
 
   const kill = () => Promise.all(threads.splice(0).map((thread) => thread.terminate()));
 
-  await someone.say('weather.wav');
-  const told = async () => {
+  await approver.say('weather.wav');
+  const reported = async () => {
     await kill();
-    return JSON.stringify(someone.heard.chunks);
+    return JSON.stringify(approver.heard.chunks);
   };
-  await expect.poll(told).toContain('could not be recognised');
+  await expect.poll(reported).toContain('could not be recognised');
 
-  await someone.say('weather.wav');
-  await someone.until(({ seconds }) => seconds > 0.5);
+  await approver.say('weather.wav');
+  await approver.until(({ seconds }) => seconds > 0.5);
   await kill();
-  const heard = await someone.until(isOver());
-  const said = ofType(heard, 'text-delta').map(({ delta }) => delta);
-  expect(said.join('')).toBe(long);
+  const heard = await approver.until(isOver());
+  const texts = ofType(heard, 'text-delta').map(({ delta }) => delta);
+  expect(texts.join('')).toBe(long);
 
   const before = heard.seconds;
-  await someone.say('weather.wav');
-  await someone.until((now) => JSON.stringify(ofType(now, 'text-delta')).includes('sunny'));
-  await someone.until(({ seconds }) => seconds > before);
+  await approver.say('weather.wav');
+  await approver.until((now) => JSON.stringify(ofType(now, 'text-delta')).includes('sunny'));
+  await approver.until(({ seconds }) => seconds > before);
 });

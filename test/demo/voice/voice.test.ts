@@ -39,19 +39,19 @@ async function speakerFor(speech: SpeechOptions): Promise<Speaker> {
   const agent = new LlmAgent({ name: 'assistant', model });
   const served = await serve(harness([], [], { agent }).duologue, { port: 0 });
   onTestFinished(() => served.close());
-  const someone = await new Speaker(served.url, 'voice').opened();
-  onTestFinished(() => someone.close());
-  return someone;
+  const approver = await new Speaker(served.url, 'voice').opened();
+  onTestFinished(() => approver.close());
+  return approver;
 }
 
 /** Speaks to a model with this voice, then types; gives what was told of each. */
 async function talk(voice: Voice): Promise<{ spoken: string; typed: string }> {
-  const someone = await speakerFor(voice);
-  await someone.say('hello.wav');
-  await someone.until(({ chunks }) => /could not be recognised/.test(JSON.stringify(chunks)));
-  const spoken = JSON.stringify(someone.heard.chunks);
-  someone.type('hi');
-  const heard = await someone.until((now) => ofType(now, 'text-delta').length > 0);
+  const approver = await speakerFor(voice);
+  await approver.say('hello.wav');
+  await approver.until(({ chunks }) => /could not be recognised/.test(JSON.stringify(chunks)));
+  const spoken = JSON.stringify(approver.heard.chunks);
+  approver.type('hi');
+  const heard = await approver.until((now) => ofType(now, 'text-delta').length > 0);
   return { spoken, typed: String(ofType(heard, 'text-delta')[0]?.delta) };
 }
 
@@ -121,11 +121,11 @@ describe('a voice that is not there', () => {
 });
 
 test('sound without words is told to whoever made it, and is no message', async () => {
-  const someone = await speakerFor({ speechToText: async () => '' });
-  await someone.say('hello.wav');
-  const heard = await someone.until((now) => ofType(now, 'data-transcript').length > 0);
+  const approver = await speakerFor({ speechToText: async () => '' });
+  await approver.say('hello.wav');
+  const heard = await approver.until((now) => ofType(now, 'data-transcript').length > 0);
   expect(ofType(heard, 'data-transcript')[0]?.data).toEqual({ role: 'user', text: '', finished: true });
-  someone.type('hi');
-  await someone.until((now) => ofType(now, 'text-delta').length > 0);
+  approver.type('hi');
+  await approver.until((now) => ofType(now, 'text-delta').length > 0);
   expect(ofType(heard, 'data-message').length).toBe(1);
 });

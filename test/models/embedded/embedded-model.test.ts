@@ -4,7 +4,7 @@ import { SAMPLE_TEXTS } from '../../../demo/server/sample-texts.ts';
 import { piecesOf } from '../../../src/models/embedded/embedded-model.ts';
 import { EmbeddedModel, type Rule, say, troubleText } from '../../../src/models/embedded/index.ts';
 import { CONTINUE } from '../../../src/models/for-server.ts';
-import { answered, ask, called, model, requestOf, saidIn, user } from './talk.ts';
+import { answered, ask, called, model, requestOf, textsIn, user } from './talk.ts';
 
 /** "Order 2 teas": a rule as an application writes one, for a tool that must not run twice by mistake. */
 const order: Rule = {
@@ -108,9 +108,9 @@ describe('the shape of an answer', () => {
     async (text) => {
       const responses = await collect(text, true);
       const pieces = responses.slice(0, -1).flatMap((response) => response.content?.parts ?? []);
-      const said = saidIn(responses.at(-1));
-      expect(pieces.map((piece) => (piece.thought ? piece.text : '')).join('')).toBe(said.thought);
-      expect(pieces.map((piece) => (piece.thought ? '' : piece.text)).join('')).toBe(said.text);
+      const texts = textsIn(responses.at(-1));
+      expect(pieces.map((piece) => (piece.thought ? piece.text : '')).join('')).toBe(texts.thought);
+      expect(pieces.map((piece) => (piece.thought ? '' : piece.text)).join('')).toBe(texts.text);
     },
   );
 
@@ -152,7 +152,7 @@ describe('the shape of an answer', () => {
     const say = async (request: LlmRequest) => {
       let last: LlmResponse | undefined;
       for await (const response of embedded.generateContentAsync(request)) last = response;
-      return saidIn(last);
+      return textsIn(last);
     };
     await say(requestOf([user('my name is Ken')]));
     expect((await say(requestOf([user('what is my name?')]))).text).toBe(
@@ -198,15 +198,15 @@ describe('live, turn by turn', () => {
     const called = await nextFinal();
     const call = called.content?.parts?.find((one) => one.functionCall)?.functionCall;
     await connection.sendContent(user('thanks'));
-    const meanwhile = saidIn(await nextFinal());
+    const meanwhile = textsIn(await nextFinal());
     await connection.sendContent({
       role: 'user',
       parts: [{ functionResponse: { id: call?.id ?? '', name: 'order', response: { success: true } } }],
     });
-    const late = saidIn(await nextFinal());
+    const late = textsIn(await nextFinal());
     await connection.close();
 
-    expect([saidIn(called).calls, meanwhile.text, late.text]).toEqual([
+    expect([textsIn(called).calls, meanwhile.text, late.text]).toEqual([
       [['order', { item: 'teas', count: 2 }]],
       'You are welcome!\n\n(The order of 2 teas is still waiting for you.)',
       'I ordered 2 teas.',
@@ -236,9 +236,9 @@ describe('the rules of an application', () => {
     [{ error: 'Outcome unknown' }, []],
     [{ error: 'sold out' }, [['order', { item: 'teas', count: 2 }]]],
   ])('after %j a mere "again" makes these calls: %j', async (response, calls) => {
-    const said = await ask([...ordered(response), user('again')], ['order'], withOrders);
-    expect(said.calls).toEqual(calls);
-    expect(said.text).toBe(calls.length === 0 ? 'Please say the whole order.' : '');
+    const texts = await ask([...ordered(response), user('again')], ['order'], withOrders);
+    expect(texts.calls).toEqual(calls);
+    expect(texts.text).toBe(calls.length === 0 ? 'Please say the whole order.' : '');
   });
 
   test('call nothing that must not run twice when a sentence beside it takes it back', async () => {
@@ -248,7 +248,7 @@ describe('the rules of an application', () => {
   });
 
   test('tell reasons in Japanese when they know them', async () => {
-    const said = await ask(
+    const texts = await ask(
       [
         user('茶を2つ'),
         called(['order', { item: '茶', count: 2 }]),
@@ -257,7 +257,7 @@ describe('the rules of an application', () => {
       ['order'],
       withOrders,
     );
-    expect(said.text).toBe('注文は失敗しました：売り切れです。');
+    expect(texts.text).toBe('注文は失敗しました：売り切れです。');
   });
 });
 
@@ -279,7 +279,7 @@ describe('pace and abort', () => {
         thinks: false,
         rules: SAMPLE_TEXTS,
       }).generateContentAsync(requestOf([user('count to 3')]), true)) {
-        seen.push(response.partial ? saidIn(response).text : 'final');
+        seen.push(response.partial ? textsIn(response).text : 'final');
       }
     })();
     await vi.advanceTimersByTimeAsync(0);

@@ -94,19 +94,19 @@ describe('a picture in the conversation', () => {
   const twoColours = { decodeImage: decoderOf(RED, RED, RED, BLUE) };
 
   test('is described by format, size and colours', async () => {
-    const said = await ask(
+    const texts = await ask(
       [withPicture(PICTURES.UNSAMPLED, 'What is in this picture?')],
       undefined,
       twoColours,
     );
-    expect(said.text).toBe(
+    expect(texts.text).toBe(
       `This is a JPEG picture of 64 x 48 pixels. Its main colours: red (#c91e1c, 75%) and blue (#1d3bc8, 25%).\n\n${limits}`,
     );
   });
 
   test('is described in Japanese', async () => {
-    const said = await ask([withPicture(PICTURES.UNSAMPLED, 'この画像は何？')], undefined, twoColours);
-    expect(said.text).toBe(
+    const texts = await ask([withPicture(PICTURES.UNSAMPLED, 'この画像は何？')], undefined, twoColours);
+    expect(texts.text).toBe(
       '64 x 48ピクセルのJPEG画像です。主な色は赤（#c91e1c、75%）、青（#1d3bc8、25%）です。\n\nルールの集まりなので、何が写っているかまでは分かりません。',
     );
   });
@@ -127,8 +127,8 @@ describe('a picture in the conversation', () => {
   ])(
     'a %s is described by format and size where there is no decoder',
     async (format, base64, width, height) => {
-      const said = await ask([withPicture(base64, 'describe this')]);
-      expect(said.text).toBe(
+      const texts = await ask([withPicture(base64, 'describe this')]);
+      expect(texts.text).toBe(
         `This is a ${format} picture of ${width} x ${height} pixels. I cannot compute its colours (${format} data I cannot decode).\n\n${limits}`,
       );
     },
@@ -142,16 +142,16 @@ describe('a picture in the conversation', () => {
   });
 
   test('does not hide a request in the same message', async () => {
-    const said = await ask([withPicture(PICTURES.GREY, 'count to 3')]);
-    expect(said.text).toBe('1 2 3');
+    const texts = await ask([withPicture(PICTURES.GREY, 'count to 3')]);
+    expect(texts.text).toBe('1 2 3');
   });
 
   test('transparent parts are told', async () => {
     const file = Buffer.from(pngHead(2, 1)).toString('base64');
-    const said = await ask([withPicture(file, 'describe this', 'image/png')], undefined, {
+    const texts = await ask([withPicture(file, 'describe this', 'image/png')], undefined, {
       decodeImage: decoderOf([255, 0, 0, 255], [0, 0, 0, 0]),
     });
-    expect(said.text).toBe(
+    expect(texts.text).toBe(
       `This is a PNG picture of 2 x 1 pixels. Its main colours: red (#ff0000, 50%). 50% of it is transparent.\n\n${limits}`,
     );
   });

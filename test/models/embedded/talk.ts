@@ -26,14 +26,14 @@ export const answered = (...responses: [name: string, response: Record<string, u
 });
 
 /** What a model said: its thought, its words and its calls as `[name, args]`. */
-export interface Said {
+export interface TextLog {
   thought: string;
   text: string;
   calls: [string, Record<string, unknown>][];
 }
 
 /** What a final response says. */
-export function saidIn(response: LlmResponse | undefined): Said {
+export function textsIn(response: LlmResponse | undefined): TextLog {
   const parts = response?.content?.parts ?? [];
   return {
     thought: parts.flatMap((part) => (part.thought ? [part.text ?? ''] : [])).join(''),
@@ -51,7 +51,7 @@ export async function ask(
   contents: Content[] | string,
   tools?: readonly string[],
   options: EmbeddedModelOptions = {},
-): Promise<Said> {
+): Promise<TextLog> {
   const conversation = typeof contents === 'string' ? [user(contents)] : contents;
   const responses: LlmResponse[] = [];
   for await (const response of new EmbeddedModel({
@@ -61,5 +61,5 @@ export async function ask(
   }).generateContentAsync(requestOf(conversation, tools))) {
     responses.push(response);
   }
-  return saidIn(responses.at(-1));
+  return textsIn(responses.at(-1));
 }

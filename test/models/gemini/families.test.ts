@@ -22,7 +22,7 @@ test.each([
   ['gemini-3.5-live-translate-preview', 'it only translates speech'],
   ['gemini-3.5-transcribe-live', 'it only writes down speech'],
 ])('%s is refused in words', (model, why) => {
-  expect(() => liveFamilyOf(model)).toThrow(`The model ${model} holds no conversation: ${why}.`);
+  expect(() => liveFamilyOf(model)).toThrow(`The model ${model} cannot hold a conversation: ${why}.`);
 });
 
 const tool = (facts: object) => facts as unknown as BaseTool;

@@ -100,7 +100,7 @@ describe('Gemini turn by turn, over its wire', () => {
     expect(events.map(plain).at(-1)).toEqual({
       content: { role: 'model', parts: [{ text: 'Hel' }] },
       errorCode: 'INCOMPLETE',
-      errorMessage: 'The answer ended before its end.',
+      errorMessage: 'The stream of the model ended before the answer was complete.',
       partial: false,
     });
   });

@@ -13,7 +13,7 @@ import { TestRun } from '../support/runs.ts';
 
 failOnUnhandled();
 
-const UNREADABLE = 'The live model sent a frame that cannot be read. The connection was given up.';
+const UNREADABLE = 'The live model sent a frame that cannot be read. The connection was closed.';
 
 let fake: FakeGemini;
 beforeEach(async () => {
@@ -42,7 +42,7 @@ function afterSetup(does: (connection: FakeLive) => void): void {
 const request = () => ({ contents: [], toolsDict: {}, liveConnectConfig: {} });
 const pay = (id: string, amount = 1) => ({ id, name: 'pay', args: { amount } });
 const calls = (...functionCalls: object[]) => ({ toolCall: { functionCalls } });
-const said = (...parts: object[]) => ({ serverContent: { modelTurn: { parts } } });
+const texts = (...parts: object[]) => ({ serverContent: { modelTurn: { parts } } });
 
 describe('a live server out of order', () => {
   test('that answers a setup which was not sent fails the connection in words', async () => {
@@ -55,7 +55,7 @@ describe('a live server out of order', () => {
 
   test('that talks without end and answers no setup is not listened to', async () => {
     fake.onLive = (_, connection) =>
-      connection.send(...Array.from({ length: 1000 }, () => said({ text: 'x' })));
+      connection.send(...Array.from({ length: 1000 }, () => texts({ text: 'x' })));
     const live = await new TestRun(gemini()).live();
     await live.end();
     expect(live.error).toMatchObject({ message: UNREADABLE });
@@ -64,7 +64,7 @@ describe('a live server out of order', () => {
 
   test('a call inside what it says is made once, also when it comes as a call too', async () => {
     const functionCall = pay('f-1');
-    afterSetup((connection) => connection.send(said({ functionCall }), calls(functionCall)));
+    afterSetup((connection) => connection.send(texts({ functionCall }), calls(functionCall)));
     const live = await new TestRun(gemini(), { tools: [new DeferredTool('pay')] }).live();
     await live.until((run) => run.calls.length > 0);
     live.answer('f-1', 'pay', { ok: true });
@@ -90,7 +90,7 @@ describe('a live server out of order', () => {
   test('a signature that belongs to nothing is not kept, however long it is', async () => {
     const thoughtSignature = 'S'.repeat(1_000_000);
     afterSetup((connection) =>
-      connection.send(said({ thoughtSignature }), said({ text: 'Hi.' }), {
+      connection.send(texts({ thoughtSignature }), texts({ text: 'Hi.' }), {
         serverContent: { turnComplete: true },
       }),
     );
@@ -129,7 +129,7 @@ describe('calls that a live server takes back', () => {
     expect(await next()).toBe('f-1');
     const functionResponse = { id: 'f-1', name: 'pay', response: { ok: true } };
     await connection.sendContent({ role: 'user', parts: [{ functionResponse }] });
-    server?.send(said({ text: 'Paid.' }), { serverContent: { turnComplete: true } });
+    server?.send(texts({ text: 'Paid.' }), { serverContent: { turnComplete: true } });
     expect(await next()).toBe('end');
     server?.send(calls(pay('f-1')), { toolCallCancellation: { ids: ['f-1'] } });
     const other = await next();

@@ -40,7 +40,7 @@ function script(onMessage: OnLive): void {
   };
 }
 
-const UNREADABLE = 'The live model sent a frame that cannot be read. The connection was given up.';
+const UNREADABLE = 'The live model sent a frame that cannot be read. The connection was closed.';
 
 const setup = (number = 1) => fake.connections[number - 1]?.received[0]?.setup as Record<string, unknown>;
 const sent = (number = 1) => fake.connections[number - 1]?.received.slice(1);

@@ -11,7 +11,7 @@ const result = (id: string, response: Record<string, unknown> = { ok: true }) =>
   name: 'pay',
   response,
 });
-const said = (role: string, text: string): Content => ({ role, parts: [{ text }] });
+const texts = (role: string, text: string): Content => ({ role, parts: [{ text }] });
 const called = (id: string): Content => ({ role: 'model', parts: [{ functionCall: pay(id) }] });
 const answered = (id: string, response: Record<string, unknown> = { ok: true }): Content => ({
   role: 'user',
@@ -97,8 +97,8 @@ describe('the calls of a live session', () => {
       const calls = new LiveCalls();
       for (let i = 0; i < 1000; i++) calls.add([pay(`id-${i}`)]);
     };
-    expect(many).toThrow('without end');
-    expect(same).toThrow('without end');
+    expect(many).toThrow('too many calls');
+    expect(same).toThrow('too often');
   });
 
   test('a call that is taken back gets no answer, and is not made when it comes behind that', () => {
@@ -116,7 +116,7 @@ describe('the calls of a live session', () => {
 describe('the calls that another process knew', () => {
   test('an open one is not made again in the session that made it', () => {
     const calls = new LiveCalls();
-    calls.addHistory([said('user', 'pay'), called('a'), answered('a', { ...PENDING_RESPONSE })], true);
+    calls.addHistory([texts('user', 'pay'), called('a'), answered('a', { ...PENDING_RESPONSE })], true);
     expect([calls.areOpen, calls.add([again('b')])]).toEqual([true, { fresh: [], responses: [] }]);
     expect(calls.answer([result('a')], true).responses.map(({ id }) => id)).toEqual(['a', 'b']);
   });
@@ -124,7 +124,7 @@ describe('the calls that another process knew', () => {
   test('one that the model took back is another call when it is made again', () => {
     const calls = new LiveCalls();
     calls.addHistory(
-      [said('user', 'pay'), called('a'), answered('a', { error: 'Cancelled by the agent' })],
+      [texts('user', 'pay'), called('a'), answered('a', { error: 'Cancelled by the agent' })],
       true,
     );
     expect(calls.add([again('b')])).toEqual({ fresh: [again('b')], responses: [] });
@@ -133,7 +133,7 @@ describe('the calls that another process knew', () => {
 
   test('one whose answer the model may not have heard is answered when it is made again', () => {
     const calls = new LiveCalls();
-    calls.addHistory([said('user', 'pay'), called('a'), answered('a')], true);
+    calls.addHistory([texts('user', 'pay'), called('a'), answered('a')], true);
     expect([calls.areOpen, calls.add([again('b')])]).toEqual([
       false,
       { fresh: [], responses: [result('b')] },
@@ -142,27 +142,27 @@ describe('the calls that another process knew', () => {
 
   test('one that the model has spoken of is another when it is made again', () => {
     const calls = new LiveCalls();
-    calls.addHistory([said('user', 'pay'), called('a'), answered('a'), said('model', 'Paid.')], true);
+    calls.addHistory([texts('user', 'pay'), called('a'), answered('a'), texts('model', 'Paid.')], true);
     expect(calls.add([again('b')]).fresh).toEqual([again('b')]);
   });
 
   test('an answer that is sent once more counts as unheard, whatever was said before it came', () => {
     const calls = new LiveCalls();
-    calls.addHistory([called('a'), answered('a'), said('user', 'hello'), said('model', 'Hi.')], true);
+    calls.addHistory([called('a'), answered('a'), texts('user', 'hello'), texts('model', 'Hi.')], true);
     expect(calls.answer([result('a')], true).responses).toEqual([result('a')]);
     expect(calls.add([again('b')])).toEqual({ fresh: [], responses: [result('b')] });
   });
 
   test('an open one that a new session was only told of is answered under the id by which it makes it', () => {
     const calls = new LiveCalls();
-    calls.addHistory([said('user', 'pay'), called('a')], false);
+    calls.addHistory([texts('user', 'pay'), called('a')], false);
     expect([calls.areOpen, calls.add([again('b')])]).toEqual([false, { fresh: [], responses: [] }]);
     expect(calls.answer([result('a')], false)).toEqual({ responses: [result('b')], notices: [] });
   });
 
   test('otherwise its answer is told in words', () => {
     const calls = new LiveCalls();
-    calls.addHistory([said('user', 'pay'), called('a')], false);
+    calls.addHistory([texts('user', 'pay'), called('a')], false);
     const { responses, notices } = calls.answer([result('a')], false);
     expect(responses).toEqual([]);
     expect(notices).toEqual([{ text: expect.stringContaining('"to":"Alice"'), isSilent: false }]);

@@ -16,11 +16,11 @@ function shown({ partial: isPartial, content, interrupted, turnComplete }: LlmRe
 
 /** A connection whose reader takes its time with every response, and what was told by it and by the fast path. */
 function listen(turns: ScriptedTurn[], takeTime: () => Promise<unknown> = nextRound) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const bypassed: string[] = [];
   const connection = new TurnBasedLiveConnection(new ScriptedModel(turns), request(), {
     fastPath: (response) => {
-      told.push(shown(response));
+      reported.push(shown(response));
       bypassed.push(shown(response));
       return undefined;
     },
@@ -28,7 +28,7 @@ function listen(turns: ScriptedTurn[], takeTime: () => Promise<unknown> = nextRo
   const read = async () => {
     for await (const response of connection.receive()) {
       await takeTime();
-      told.push(shown(response));
+      reported.push(shown(response));
     }
   };
   const ended = read();
@@ -41,16 +41,16 @@ function listen(turns: ScriptedTurn[], takeTime: () => Promise<unknown> = nextRo
     await connection.close();
     await ended;
   };
-  return { connection, told, bypassed, say, rest, close };
+  return { connection, reported, bypassed, say, rest, close };
 }
 
 describe('partial texts of a live connection that go past its reader', () => {
   it('do so while it waits; the whole goes to the reader', async () => {
-    const { told, bypassed, say, close } = listen([[partial('Hel'), partial('lo'), text('Hello')]]);
+    const { reported, bypassed, say, close } = listen([[partial('Hel'), partial('lo'), text('Hello')]]);
     await nextRound();
     await say('hi');
     await close();
-    expect(told).toEqual(['partial Hel', 'partial lo', 'whole Hello', 'complete']);
+    expect(reported).toEqual(['partial Hel', 'partial lo', 'whole Hello', 'complete']);
     expect(bypassed).toEqual(['partial Hel', 'partial lo']);
   });
 
@@ -59,12 +59,12 @@ describe('partial texts of a live connection that go past its reader', () => {
       yield partial('Once ');
       await new Promise(() => undefined);
     };
-    const { told, bypassed, say, rest, close } = listen([endless, [partial('Yes?'), text('Yes?')]]);
+    const { reported, bypassed, say, rest, close } = listen([endless, [partial('Yes?'), text('Yes?')]]);
     await say('tell');
     await rest();
     await say('wait');
     await close();
-    expect(told).toEqual([
+    expect(reported).toEqual([
       'partial Once ',
       'whole Once ',
       'interrupted',
@@ -81,7 +81,7 @@ describe('partial texts of a live connection that go past its reader', () => {
       [call('look', {}, 'c')],
       [partial('Sun.'), text('Sun.')],
     ];
-    const { connection, told, say, rest, close } = listen(model);
+    const { connection, reported, say, rest, close } = listen(model);
     await say('hi');
     await rest();
     await say('look');
@@ -92,7 +92,7 @@ describe('partial texts of a live connection that go past its reader', () => {
       parts: [{ functionResponse: { id: 'c', name: 'look', response: {} } }],
     });
     await close();
-    expect(told).toEqual([
+    expect(reported).toEqual([
       'partial I look.',
       'whole I look.',
       'complete',
@@ -113,24 +113,24 @@ describe('partial texts of a live connection that go past its reader', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (script) => {
         const responses = new LiveResponses();
-        const told: number[] = [];
+        const reported: number[] = [];
         const numberOf = ({ customMetadata }: LlmResponse) => Number(customMetadata?.n);
         const read = async () => {
           for await (const response of responses.read()) {
             const n = numberOf(response);
             await ticks(script[n]?.work ?? 0);
-            told.push(n);
+            reported.push(n);
           }
         };
         const ended = read();
         for (const [n, { isPartial, pause }] of script.entries()) {
           await ticks(pause);
-          if (isPartial && responses.isAwaited) told.push(n);
+          if (isPartial && responses.isAwaited) reported.push(n);
           else responses.push({ customMetadata: { n } });
         }
         responses.close();
         await ended;
-        expect(told).toEqual([...script.keys()]);
+        expect(reported).toEqual([...script.keys()]);
       }),
       { numRuns: 200 },
     );

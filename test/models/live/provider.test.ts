@@ -8,7 +8,7 @@ import { ManualClock } from '../../support/clock.ts';
 import { RealtimeProvider, type RealtimeSocket } from './support/realtime-provider.ts';
 
 const user = (text: string) => ({ role: 'user', parts: [{ text }] });
-const said = (role: string, text: string) => ({
+const texts = (role: string, text: string) => ({
   type: 'conversation.item.create',
   item: {
     type: 'message',
@@ -48,9 +48,9 @@ test('a second provider writes only its own mapping: history, a message, speech,
   socket(1).receive({ type: 'session.updated' });
   await connection.sendContent(user('What is the weather?'));
   expect(socket(1).sent.splice(0)).toEqual([
-    said('user', 'Hi.'),
-    said('assistant', 'Hello!'),
-    said('user', 'What is the weather?'),
+    texts('user', 'Hi.'),
+    texts('assistant', 'Hello!'),
+    texts('user', 'What is the weather?'),
     ANSWER,
   ]);
   const call = { call_id: 'c1', name: 'weather', arguments: '{"city":"Kyoto"}' };
@@ -98,7 +98,7 @@ test('its connection outlives a socket that fails before the session, and keeps 
   await settle();
   expect(provider.sockets).toHaveLength(2);
   socket(2).receive({ type: 'session.updated' });
-  expect(socket(2).sent).toEqual([said('user', 'Hello?'), ANSWER]);
+  expect(socket(2).sent).toEqual([texts('user', 'Hello?'), ANSWER]);
   await connection.close();
   expect(socket(2).isClosed).toBe(true);
 });

@@ -292,8 +292,8 @@ test.each([
   hear(SOUND, 100);
   one.add({ activity: 'start' }, 200);
   one.add(typed('Hello?'), 300);
-  const told = [...hear({ turnComplete: true }, 400), ...hear(late, 410), ...wait(710)];
-  expect(told.filter(({ turnComplete }) => turnComplete)).toEqual([earlier]);
+  const reported = [...hear({ turnComplete: true }, 400), ...hear(late, 410), ...wait(710)];
+  expect(reported.filter(({ turnComplete }) => turnComplete)).toEqual([earlier]);
   hear(SOUND, 1000);
   hear({ turnComplete: true }, 1100);
   expect(wait(1400)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);

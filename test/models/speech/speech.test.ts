@@ -177,8 +177,8 @@ describe('a model with ears', () => {
     live.queue.sendActivityEnd();
     await live.until((run) => run.events.some((event) => event.errorCode));
     await live.close();
-    const told = live.seen.filter((event) => event.inputTranscription || event.errorCode);
-    expect(told).toEqual([
+    const reported = live.seen.filter((event) => event.inputTranscription || event.errorCode);
+    expect(reported).toEqual([
       { inputTranscription: { text: 'so ', finished: false }, partial: true },
       { inputTranscription: { text: '', finished: true }, partial: true },
       expect.objectContaining({ errorCode: 'RECOGNISER_ERROR' }),

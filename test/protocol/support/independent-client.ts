@@ -9,8 +9,8 @@ type Ids = { id: string; toolCallId: string; messageId: string; requestId: strin
 type Tool = { toolMetadata: { runsOn: string; asks: boolean; optimistic?: boolean }; approval: Decision };
 type Part = { type: string; state?: string; text?: string; data?: unknown } & Partial<Ids & Tool> & Data;
 type Message = { id: string; role: string; parts: Part[]; metadata?: Data };
-type Told = Session & Ids & Decision & { message: Message; messages: Message[]; errorText: string };
-type Chunk = { type: string; delta: string; messageMetadata?: Data; data: Told } & Ids & Data;
+type Reported = Session & Ids & Decision & { message: Message; messages: Message[]; errorText: string };
+type Chunk = { type: string; delta: string; messageMetadata?: Data; data: Reported } & Ids & Data;
 const retried = [1006, 1008, 1011, 1012, 1013, 4002, 4003, 4004]; // E1
 const states: Data = { 'tool-input-start': 'input-streaming', 'tool-approval-request': 'approval-requested' };
 const seq = (id = '') => Number(/\d*$/.exec(id));
@@ -133,7 +133,7 @@ export class IndependentClient {
     else if (kind === 'tool') Object.assign(call, set, { state: states[type] ?? type.slice(5) });
     else if (type === 'start-step' && !this.socket) parts.push({ type: 'step-start' });
   }
-  private hear(type: string, data: Told, at: number, call: Part): void {
+  private hear(type: string, data: Reported, at: number, call: Part): void {
     if (type === 'data-error') this.errors.push(data);
     if (type === 'data-error' || type === 'data-accepted') this.outbox.delete(data.requestId);
     if (type === 'data-floor') this.session.floor = data.connectionId ?? null;

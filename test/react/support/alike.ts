@@ -97,8 +97,8 @@ export async function expectAlike(
   const wanted = (page: BarePage, shown: unknown[], server: unknown[]) =>
     mayWait && !page.isReady ? server.slice(0, shown.length) : server;
   // Fake time passes at once, but the network needs real time, more on a busy machine.
-  const patience = performance.now() + 15_000;
-  for (let round = 0, rounds = 0; round < 600 || performance.now() < patience; round++) {
+  const timeout = performance.now() + 15_000;
+  for (let round = 0, rounds = 0; round < 600 || performance.now() < timeout; round++) {
     // Long enough for a browser tool that no page runs to time out.
     await pass(3, 60);
     const hasActed = act();

@@ -73,7 +73,7 @@ export function describeConversations(sdk: string): void {
       const { served } = await live(script);
       const first = mount({ url: served.url, mode });
       void first.now.sendMessage({ text: 'hi' });
-      const { messages: cut } = await first.said('Hel');
+      const { messages: cut } = await first.texts('Hel');
       const messages = cut.map((message) =>
         message.role === 'user'
           ? message
@@ -208,7 +208,7 @@ export function describeConversations(sdk: string): void {
       const page = mount({ url: served.url, mode, isStrict: true, tools: { change_bgm } });
       void page.now.sendMessage({ text: 'music' });
       const output = { success: true, track: 2, ...(mode === 'bidi' ? { isReal: true } : {}) };
-      expect(story(await page.said('Music.'))[1]).toEqual([
+      expect(story(await page.texts('Music.'))[1]).toEqual([
         'assistant',
         ['change_bgm', 'output-available', output],
         'Music.',

@@ -20,7 +20,7 @@ export interface Page {
   /** Resolves when the condition holds; checked again after every render. */
   until(condition: (now: UseDuologueHelpers) => boolean): Promise<UseDuologueHelpers>;
   /** Resolves when the answer has this text and is complete. */
-  said(words: string): Promise<UseDuologueHelpers>;
+  texts(words: string): Promise<UseDuologueHelpers>;
   /** Resolves when the agent asks for a decision. */
   asked(): Promise<UseDuologueHelpers>;
   /** Resolves when the turn is over or waits for the user. */
@@ -90,7 +90,7 @@ export function mount(first: UseDuologueOptions & { isStrict?: boolean }): Page 
         waiting.add(check);
         check();
       }),
-    said: (words) =>
+    texts: (words) =>
       page.until(
         ({ status, messages }) =>
           status === 'ready' && messages.some((message) => brief(message).includes(words)),
@@ -119,8 +119,8 @@ function brief({ role, parts }: Message): unknown[] {
       hasText = true;
     } else if ('toolCallId' in part) {
       const { type, state, output, errorText } = part as Record<string, unknown>;
-      const told = [String(type).replace('tool-', ''), state, output ?? errorText];
-      short.push(told.filter((one) => one !== undefined));
+      const reported = [String(type).replace('tool-', ''), state, output ?? errorText];
+      short.push(reported.filter((one) => one !== undefined));
       hasText = false;
     }
   }

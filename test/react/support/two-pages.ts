@@ -63,9 +63,9 @@ function modelOf(pace: () => Pace): ScriptedTurn {
   return async function* ({ contents }, _stream, signal) {
     const n = ++count;
     const parts = contents.at(-1)?.parts ?? [];
-    const said = parts.findLast((part) => part.text)?.text ?? '';
+    const texts = parts.findLast((part) => part.text)?.text ?? '';
     if (parts.some((part) => part.functionResponse)) return yield* streamed(`Done ${n}`, '.');
-    switch (said.split(' ')[0]) {
+    switch (texts.split(' ')[0]) {
       case 'talk': {
         for (const word of ['One', 'two', 'three']) {
           await pace().next(signal);

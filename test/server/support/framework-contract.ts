@@ -84,14 +84,14 @@ export function frameworkContract(framework: Framework): void {
           ['output-error', false, 'User denied the tool call'],
           'It gave {"error":"User denied the tool call"}.',
         ],
-      ])('carries an approval that is answered with %s', async (approved, call, said) => {
+      ])('carries an approval that is answered with %s', async (approved, call, texts) => {
         const chat = chatOver(name);
         await chat.sendMessage({ text: 'pay' });
         const part = chat.messages.at(-1)?.parts.find((one) => 'toolCallId' in one);
         if (part === undefined || !('approval' in part) || !part.approval) throw new Error('No approval.');
         await chat.addToolApprovalResponse({ id: part.approval.id, approved });
         await turns(() => shown(chat).length === 2 && chat.status === 'ready');
-        expect(shown(chat)).toEqual([call, said]);
+        expect(shown(chat)).toEqual([call, texts]);
       });
 
       it('lets the browser run its tool', async () => {

@@ -30,15 +30,15 @@ export async function openProcess(command: string, args: string[]): ReturnType<F
 
 /** The port that the process says; fails with what it said when it ends first. */
 async function portOf(child: ChildProcess): Promise<string> {
-  const said: string[] = [];
+  const texts: string[] = [];
   const { stdout, stderr } = child;
   if (!stdout || !stderr) throw new Error('The process has no output.');
-  stderr.on('data', (text) => said.push(String(text)));
+  stderr.on('data', (text) => texts.push(String(text)));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`The server ended with ${code}: ${said.join('')}`)));
+    child.once('exit', (code) => reject(new Error(`The server ended with ${code}: ${texts.join('')}`)));
     createInterface({ input: stdout }).on('line', (line) => {
-      said.push(`${line}\n`);
+      texts.push(`${line}\n`);
       const [, port] = /^listening on (\d+)$/.exec(line) ?? [];
       if (port !== undefined) resolve(port);
     });

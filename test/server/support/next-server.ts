@@ -50,8 +50,8 @@ await site.prepare();
 const pages = site.getRequestHandler();
 const own: ReturnType<ReturnType<Next>['getRequestHandler']> = (request, response) => {
   // The paths `/go/…` let the model go on; the rest is that of Next.js.
-  const said = request.url?.startsWith('/go/') ? answer(request.url) : null;
-  if (said !== null) response.end(said);
+  const texts = request.url?.startsWith('/go/') ? answer(request.url) : null;
+  if (texts !== null) response.end(texts);
   else pages(request, response);
 };
 if (isCustom) {

@@ -20,10 +20,11 @@ export function payingServer(
       { length: 10 },
       () =>
         async function* (request) {
-          const said = request.contents.at(-1)?.parts?.[0];
-          if (said?.functionResponse) yield text(`Result: ${JSON.stringify(said.functionResponse.response)}`);
-          else if (said?.text === 'pay') yield call('pay', { amount: 50 });
-          else if (said?.text === 'hang' && hangs) await new Promise(() => undefined);
+          const texts = request.contents.at(-1)?.parts?.[0];
+          if (texts?.functionResponse)
+            yield text(`Result: ${JSON.stringify(texts.functionResponse.response)}`);
+          else if (texts?.text === 'pay') yield call('pay', { amount: 50 });
+          else if (texts?.text === 'hang' && hangs) await new Promise(() => undefined);
           else yield text('Hello.');
         },
     ),

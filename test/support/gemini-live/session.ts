@@ -284,26 +284,26 @@ export class LiveSession {
     const { voice, wait } = this.context;
     const data = voice ? soundOf(voice) : SILENCE;
     const words = pieces(text);
-    let said = '';
+    let texts = '';
     for (const [index, piece] of words.entries()) {
       if (voice) await wait(voice.pieceMs / voice.haste);
       else await new Promise((resolve) => setImmediate(resolve));
-      if (speaking.isOver) return this.remember(said, this.send ? '' : words.slice(index).join(''));
+      if (speaking.isOver) return this.remember(texts, this.send ? '' : words.slice(index).join(''));
       const sound = { inlineData: { mimeType: 'audio/pcm;rate=24000', data } };
       this.tell({ serverContent: { modelTurn: { parts: [sound] } } });
       if (quirks.transcripts === 'in time')
         this.tell({ serverContent: { outputTranscription: { text: piece } } });
-      said += piece;
+      texts += piece;
       if (fault && index === Math.floor(words.length / 2)) {
-        if (this.fail(fault)) return this.remember(said, words.slice(index + 1).join(''));
+        if (this.fail(fault)) return this.remember(texts, words.slice(index + 1).join(''));
       }
     }
     if (words.length === 0 && fault && this.fail(fault)) return;
     if (text) this.tell({ serverContent: { generationComplete: true } });
     // The turn ends when its sound has been played.
     if (voice) await wait(words.length * voice.pieceMs * (1 - 1 / voice.haste));
-    if (speaking.isOver) return this.remember(said, '');
-    this.end(said, calls);
+    if (speaking.isOver) return this.remember(texts, '');
+    this.end(texts, calls);
   }
 
   /** Whether nothing more comes after it. */
@@ -324,21 +324,21 @@ export class LiveSession {
     return typeof fault !== 'object' || 'close' in fault;
   }
 
-  private remember(said: string, rest: string): void {
-    if (said) this.conversation.addModel({ role: 'model', parts: [{ text: said }] });
+  private remember(texts: string, rest: string): void {
+    if (texts) this.conversation.addModel({ role: 'model', parts: [{ text: texts }] });
     this.rest = rest;
   }
 
-  private end(said: string, calls: Answer['calls']): void {
+  private end(texts: string, calls: Answer['calls']): void {
     const { quirks, isVertex, family, newCallId } = this.context;
     this.speaking = null;
-    if (said && quirks.transcripts === 'repeated') {
-      this.tell({ serverContent: { outputTranscription: { text: said, finished: true } } });
+    if (texts && quirks.transcripts === 'repeated') {
+      this.tell({ serverContent: { outputTranscription: { text: texts, finished: true } } });
     }
     const made = calls.map(({ name, args }) => ({ id: newCallId(), name, args }));
-    if (said || made.length > 0) {
+    if (texts || made.length > 0) {
       const parts = made.map((functionCall) => ({ functionCall }));
-      this.conversation.addModel({ role: 'model', parts: [...(said ? [{ text: said }] : []), ...parts] });
+      this.conversation.addModel({ role: 'model', parts: [...(texts ? [{ text: texts }] : []), ...parts] });
     }
     this.batch += 1;
     for (const { id, name, args } of made) {
@@ -367,10 +367,10 @@ export class LiveSession {
       },
       ...(quirks.usage === 'with the end' ? { usageMetadata } : {}),
     });
-    if (said && quirks.transcripts === 'late') {
+    if (texts && quirks.transcripts === 'late') {
       const sound = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: SILENCE } };
       this.tell({ serverContent: { modelTurn: { parts: [sound] } } });
-      this.tell({ serverContent: { outputTranscription: { text: said } } });
+      this.tell({ serverContent: { outputTranscription: { text: texts } } });
     }
     if (quirks.usage === 'late') this.tell({ usageMetadata });
     if (quirks.handles === 'again and again') {

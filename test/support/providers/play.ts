@@ -15,7 +15,7 @@ import type { FakeProvider } from './fake-provider.ts';
 export interface Provided {
   url: string;
   /** Everything that the server logged. */
-  logged: { level: keyof Logger; said: unknown[] }[];
+  logged: { level: keyof Logger; texts: unknown[] }[];
   close(): Promise<void>;
 }
 
@@ -29,8 +29,8 @@ export async function provide(
   const logged: Provided['logged'] = [];
   const log =
     (level: keyof Logger) =>
-    (...said: unknown[]) =>
-      void logged.push({ level, said });
+    (...texts: unknown[]) =>
+      void logged.push({ level, texts });
   const { model } = await chooseModel(environment);
   const duologue = createDuologue({
     agent: demoAgent({ model, dataDir }),

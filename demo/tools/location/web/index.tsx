@@ -14,7 +14,7 @@ const tool: PageTool = {
   sentence: (_input, isDone, language) => ({
     template: isDone ? PAGE[language].done : PAGE[language].asked,
     values: {},
-    told: [],
+    inSentence: [],
   }),
   failure: (errorText, language) => translated(errorText, REASONS[language]),
   Result,

@@ -16,7 +16,7 @@ const tool: PageTool = {
   sentence: (input, isDone, language) => ({
     template: isDone ? PAGE[language].done : PAGE[language].asked,
     values: { track: reveal(String(input.track ?? input.track_name ?? '?')) },
-    told: input.track === undefined ? ['track_name'] : ['track'],
+    inSentence: input.track === undefined ? ['track_name'] : ['track'],
   }),
   failure: (errorText, language) => (language === 'ja' ? translated(errorText, REASONS_JA) : undefined),
   Result,

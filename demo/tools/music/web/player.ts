@@ -14,7 +14,7 @@ const UNDER_SPEECH = 0.2;
 const DUCK_S = 0.12;
 const RETURN_S = 0.5;
 const CROSSFADE_S = 1.6;
-const PATIENCE_MS = 1500;
+const TIMEOUT_MS = 1500;
 
 /** Plays one of two pieces in a loop, and glides from one to the other. */
 export class MusicPlayer {
@@ -115,7 +115,7 @@ async function awake(context: AudioContext): Promise<void> {
   if (context.state === 'running') return;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, PATIENCE_MS);
+    timer = setTimeout(resolve, TIMEOUT_MS);
   });
   await Promise.race([context.resume(), late]);
   clearTimeout(timer);

@@ -12,9 +12,9 @@ export function answerPayment(drafts: readonly PaymentRequest[], text: string): 
   const index = drafts.findIndex((draft) => !isComplete(draft));
   const draft = drafts[index];
   if (draft === undefined || isNegated(text) || /[?]/.test(text)) return null;
-  const told = answerOf(text, draft);
-  if (told === null) return null;
-  return drafts.map((other, at) => (at === index ? { ...other, ...told } : other));
+  const reported = answerOf(text, draft);
+  if (reported === null) return null;
+  return drafts.map((other, at) => (at === index ? { ...other, ...reported } : other));
 }
 
 function answerOf(text: string, draft: PaymentRequest): PaymentRequest | null {

@@ -25,7 +25,7 @@ function sentence(
   const { whole, bare } = isDone ? PAGE[language].done : PAGE[language].asked;
   const { amount, recipient, currency } = input;
   if (typeof amount !== 'number' || typeof recipient !== 'string') {
-    return { template: bare, values: {}, told: [] };
+    return { template: bare, values: {}, inSentence: [] };
   }
   const isNamed = typeof currency === 'string' && currency !== '';
   const unit = isNamed ? currency : 'USD';
@@ -34,7 +34,7 @@ function sentence(
   return {
     template: whole,
     values: { amount: money(amount, unit, language), recipient: reveal(recipient) },
-    told: ['recipient', ...(isExact ? ['amount'] : []), ...(isNamed ? ['currency'] : [])],
+    inSentence: ['recipient', ...(isExact ? ['amount'] : []), ...(isNamed ? ['currency'] : [])],
   };
 }
 

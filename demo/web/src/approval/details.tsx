@@ -6,9 +6,9 @@ import { reveal } from './reveal.ts';
 const LONG = 180;
 
 /** Every argument of a call that does not stand in its sentence, none hidden; long ones unfold. */
-export function Details({ question: { input, told } }: { question: Question }) {
+export function Details({ question: { input, inSentence } }: { question: Question }) {
   const { approval } = useMessages();
-  const entries = Object.entries(input).filter(([name]) => !told.includes(name));
+  const entries = Object.entries(input).filter(([name]) => !inSentence.includes(name));
   if (entries.length === 0) return null;
   return (
     <dl

@@ -36,7 +36,7 @@ export function questionOf(part: ToolPart, messages: Messages, language: Languag
   const own = pageTool(tool)?.sentence?.(input, isDone(part), language);
   if (own) return { ...subject, ...own };
   const { run, ran } = messages.approval;
-  return { ...subject, template: isDone(part) ? ran : run, values: { tool: reveal(tool) }, told: [] };
+  return { ...subject, template: isDone(part) ? ran : run, values: { tool: reveal(tool) }, inSentence: [] };
 }
 
 /** The question as one sentence. */

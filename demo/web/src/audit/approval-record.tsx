@@ -39,7 +39,7 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
           <Sentence question={sentence} />
         </p>
       ) : null}
-      <Arguments args={args} told={sentence?.told ?? []} />
+      <Arguments args={args} inSentence={sentence?.inSentence ?? []} />
       <ol aria-label={words.steps} className="space-y-2">
         {lines.map((line, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a log only grows
@@ -71,11 +71,11 @@ function userOf({ kind, user }: AuditLine, words: PanelTexts['audit']): string {
 }
 
 /** The arguments of a call that its sentence does not tell. */
-function Arguments({ args, told }: { args: unknown; told: readonly string[] }) {
+function Arguments({ args, inSentence }: { args: unknown; inSentence: readonly string[] }) {
   const words = usePanelTexts().audit;
-  const entries = Object.entries(fields(args)).filter(([name]) => !told.includes(name));
+  const entries = Object.entries(fields(args)).filter(([name]) => !inSentence.includes(name));
   if (entries.length === 0)
-    return told.length > 0 ? null : <p className="text-xs text-soft">{words.noArgs}</p>;
+    return inSentence.length > 0 ? null : <p className="text-xs text-soft">{words.noArgs}</p>;
   return (
     <dl
       aria-label={words.args}

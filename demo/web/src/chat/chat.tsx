@@ -32,7 +32,7 @@ import { useCutOffAnswer } from './use-cut-off-answer.ts';
 import { useLookedAt } from './use-looked-at.ts';
 import { useNotices } from './use-notices.ts';
 import { useTitle } from './use-title.ts';
-import { useWaiting, useWhenSaid } from './use-waiting.ts';
+import { useOnNewText, useWaiting } from './use-waiting.ts';
 
 const ReplayBar = lazy(() => import('../replay/replay-bar.tsx'));
 /** When voice cannot be loaded, the page works without it. */
@@ -101,7 +101,7 @@ export function Chat({
   useWireChat(duologue);
   const { messages, status, connection, approvals, session, error, clearError, active } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
-  useWhenSaid(messages, isBusy, waiting.clear);
+  useOnNewText(messages, isBusy, waiting.clear);
   // A replay counts as connected: the recording itself contains every decision and outcome.
   const reach = replay ? 'live' : reachOf(duologue.mode, connection.status, error);
   const isCutOff = useIsCutOff(duologue.mode === 'sse' && isBusy && !replay);

@@ -17,11 +17,11 @@ export function useWaiting(): {
 }
 
 /** Calls back when the assistant says something more, or stops. */
-export function useWhenSaid(messages: readonly Message[], isBusy: boolean, then: () => void): void {
+export function useOnNewText(messages: readonly Message[], isBusy: boolean, then: () => void): void {
   const last = messages.at(-1);
   const parts = last?.role === 'assistant' ? last.parts : [];
   const end = parts.at(-1);
-  const said = end && 'text' in end ? end.text.length : 0;
+  const texts = end && 'text' in end ? end.text.length : 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: these changes are what it waits for
-  useEffect(() => then(), [parts.length, said, isBusy, then]);
+  useEffect(() => then(), [parts.length, texts, isBusy, then]);
 }

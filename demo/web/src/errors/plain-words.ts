@@ -39,9 +39,9 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'cut_off':
       return [m.cutTitle, m.cutStoredText, true];
     case 'model_error':
-      return [m.modelTitle, m.said(error.message) || m.modelText, true];
+      return [m.modelTitle, m.texts(error.message) || m.modelText, true];
     case 'model_not_configured':
-      return [m.unconfiguredTitle, m.said(error.message) || m.unconfiguredText, false];
+      return [m.unconfiguredTitle, m.texts(error.message) || m.unconfiguredText, false];
     case 'internal':
     case 'idle':
       return [m.serverTitle, m.serverText, true];
@@ -85,5 +85,5 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     return meaning('model_not_configured', error, m);
   }
   // What the server says inside an answer is meant for the person.
-  return [m.modelTitle, m.said(error.message) || m.modelText, true];
+  return [m.modelTitle, m.texts(error.message) || m.modelText, true];
 }

@@ -323,7 +323,7 @@ export const en = {
     refusedTitle: 'Not accepted',
     refusedText: 'The server could not process this request.',
     /** A text of the server in the language of the page; null if the catalogue does not have it. */
-    said: (sentence: string): string | null => sentence,
+    texts: (sentence: string): string | null => sentence,
   },
 };
 

@@ -1,5 +1,5 @@
 import type { Messages } from './en.ts';
-import { saidInJapanese } from './said-ja.ts';
+import { inJapanese } from './server-texts-ja.ts';
 
 /** Every text of the page in Japanese. */
 export const ja: Messages = {
@@ -327,6 +327,6 @@ export const ja: Messages = {
     answerText: '期限を過ぎたか、すでに回答済みです。',
     refusedTitle: '受け付けられませんでした',
     refusedText: 'サーバーがこのリクエストを処理できませんでした。',
-    said: saidInJapanese,
+    texts: inJapanese,
   },
 };

@@ -75,13 +75,13 @@ function timeOf({ timestamp }: AdkEvent, language: string): string {
 }
 
 function summaryOf(event: AdkEvent): string {
-  const said = (event.content?.parts ?? []).map(({ text, functionCall, functionResponse, inlineData }) => {
+  const texts = (event.content?.parts ?? []).map(({ text, functionCall, functionResponse, inlineData }) => {
     if (functionCall) return `${functionCall.name}(${JSON.stringify(functionCall.args ?? {})})`;
     if (functionResponse)
       return `${functionResponse.name} → ${JSON.stringify(functionResponse.response ?? null)}`;
     return text ?? inlineData?.mimeType ?? '';
   });
-  return said.join(' ').trim() || event.errorMessage || signsOf(event);
+  return texts.join(' ').trim() || event.errorMessage || signsOf(event);
 }
 
 /** What an event without content is there for: the state that it changes, and what it says about the turn. */

@@ -53,7 +53,7 @@ export function linesOf(rows: readonly Row[], unfolded: ReadonlySet<string>): Li
 
 function note(turn: Turn, row: Row): void {
   turn.rows++;
-  if (turn.title === '' && row.isSaid) turn.title = row.summary;
+  if (turn.title === '' && row.isUserText) turn.title = row.summary;
   const isToken = row.direction === 'in' && /^(text|reasoning)-delta$/.test(row.type);
   if (isToken && turn.firstTokenMs === null && turn.number > 0) turn.firstTokenMs = row.at - turn.at;
 }

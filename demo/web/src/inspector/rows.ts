@@ -1,7 +1,7 @@
 import { BlockDecoder } from 'duologue/protocol';
 import type { Direction, WireEvent } from '../wire/wire-event.ts';
 import { type Fields, fieldsIn, fieldsOf, textIn } from './fields.ts';
-import { clip, saidIn, summaryOf } from './summary.ts';
+import { clip, summaryOf, textsIn } from './summary.ts';
 
 /** What a row is about. */
 export type Kind = 'text' | 'tool' | 'data' | 'control' | 'connection';
@@ -30,7 +30,7 @@ export interface Row {
   messageId: string | null;
   toolCallId: string | null;
   /** Whether the person said something with it. */
-  isSaid: boolean;
+  isUserText: boolean;
   /** How it was sent; null for what was received. Without a method it is a frame on the socket of that path. */
   sent: { method: string | null; path: string; body: string | null } | null;
   summary: string;
@@ -42,7 +42,7 @@ export interface Row {
 }
 
 type Fact = Pick<Row, 'direction' | 'kind' | 'type' | 'summary' | 'body'> &
-  Partial<Pick<Row, 'messageId' | 'toolCallId' | 'isSaid' | 'sent'>> & { id?: string | undefined };
+  Partial<Pick<Row, 'messageId' | 'toolCallId' | 'isUserText' | 'sent'>> & { id?: string | undefined };
 /** What tells of the conversation as a whole. */
 const OF_NO_MESSAGE: ReadonlySet<string> = new Set(['data-session', 'data-floor', 'data-reset']);
 
@@ -60,7 +60,7 @@ export class RowFold {
   /** The message that chunks belong to, by channel (C6). */
   private readonly speaking = new Map<number, string>();
   /** The messages of the person that began a turn. */
-  private readonly said = new Set<string>();
+  private readonly texts = new Set<string>();
   private turn = 0;
   private count = 0;
 
@@ -100,7 +100,7 @@ export class RowFold {
     const kind = type === 'tool_result' ? 'tool' : type === 'message' ? 'text' : 'control';
     const sent = { method: null, path: this.sockets.get(event.channel) ?? '/live', body: null };
     const about = type === 'message' ? aboutMessage(data) : { toolCallId: textIn(data.toolCallId) };
-    const summary = saidIn(type, data);
+    const summary = textsIn(type, data);
     return this.row(event, { direction: 'out', kind, type, summary, body: event.text, sent, ...about });
   }
 
@@ -113,14 +113,14 @@ export class RowFold {
       const chunk = data === '[DONE]' ? { type: '[DONE]' } : fieldsOf(data);
       const type = String(chunk.type ?? '?');
       if (type === 'start') this.speaking.set(channel, String(chunk.messageId ?? ''));
-      const told = fieldsIn(chunk.data);
-      const spoken = textIn(fieldsIn(told.message).id);
+      const reported = fieldsIn(chunk.data);
+      const spoken = textIn(fieldsIn(reported.message).id);
       const isElsewhere = type === 'data-message' && this.isNews(spoken);
       const messageId = OF_NO_MESSAGE.has(type) ? null : (this.speaking.get(channel) ?? null);
       const fact: Fact = {
-        messageId: textIn(told.messageId) ?? spoken ?? messageId,
-        isSaid: isElsewhere,
-        toolCallId: textIn(chunk.toolCallId) ?? textIn(told.toolCallId),
+        messageId: textIn(reported.messageId) ?? spoken ?? messageId,
+        isUserText: isElsewhere,
+        toolCallId: textIn(chunk.toolCallId) ?? textIn(reported.toolCallId),
         direction: 'in',
         kind: kindOf(type),
         type,
@@ -172,17 +172,17 @@ export class RowFold {
 
   /** Whether the person said something on another page. A turn begins with it. */
   private isNews(messageId: string | null): boolean {
-    if (messageId === null || this.said.has(messageId)) return false;
-    this.said.add(messageId);
+    if (messageId === null || this.texts.has(messageId)) return false;
+    this.texts.add(messageId);
     this.turn++;
     return true;
   }
 
-  private noteAsked(channel: number, at: number, said: Fields): void {
+  private noteAsked(channel: number, at: number, texts: Fields): void {
     this.asked.set(channel, at);
-    const last = Array.isArray(said.messages) ? fieldsIn(said.messages.at(-1)) : {};
-    if (isSaying(said)) this.turn++;
-    if (typeof last.id === 'string') this.said.add(last.id);
+    const last = Array.isArray(texts.messages) ? fieldsIn(texts.messages.at(-1)) : {};
+    if (isSaying(texts)) this.turn++;
+    if (typeof last.id === 'string') this.texts.add(last.id);
     if (last.role === 'user' || !Array.isArray(last.parts)) return;
     for (const part of last.parts) {
       const { toolCallId } = fieldsIn(part);
@@ -199,7 +199,7 @@ export class RowFold {
       turn: this.turn,
       messageId: null,
       toolCallId: null,
-      isSaid: false,
+      isUserText: false,
       sent: null,
       latency: null,
       size,
@@ -210,15 +210,15 @@ export class RowFold {
 }
 
 function request({ method, path, body }: Extract<WireEvent, { type: 'request' }>): Fact {
-  const said = body === null ? {} : fieldsOf(body);
-  const hasMessages = Array.isArray(said.messages);
+  const texts = body === null ? {} : fieldsOf(body);
+  const hasMessages = Array.isArray(texts.messages);
   return {
-    ...aboutMessage(said),
+    ...aboutMessage(texts),
     sent: { method, path, body },
     direction: 'out',
     kind: hasMessages ? 'text' : 'connection',
     type: `${method} ${path.split('?')[0]?.replace(/^(\/\w+)\/.{12,}?(\/|$)/, '$1/…$2') ?? path}`,
-    summary: hasMessages ? saidIn('message', said) : '',
+    summary: hasMessages ? textsIn('message', texts) : '',
     body: body ?? path,
   };
 }
@@ -249,19 +249,19 @@ function kindOf(type: string): Kind {
 }
 
 /** Whether the person says something anew, or has something said again. */
-function isSaying(said: Fields): boolean {
-  const last = Array.isArray(said.messages) ? fieldsIn(said.messages.at(-1)) : {};
-  return last.role === 'user' || said.trigger === 'regenerate-message';
+function isSaying(texts: Fields): boolean {
+  const last = Array.isArray(texts.messages) ? fieldsIn(texts.messages.at(-1)) : {};
+  return last.role === 'user' || texts.trigger === 'regenerate-message';
 }
 
 /** What a message that the page sends is about: itself, or the call that it answers. */
-function aboutMessage(said: Fields): Pick<Row, 'messageId' | 'toolCallId' | 'isSaid'> {
-  const last = Array.isArray(said.messages) ? fieldsIn(said.messages.at(-1)) : {};
+function aboutMessage(texts: Fields): Pick<Row, 'messageId' | 'toolCallId' | 'isUserText'> {
+  const last = Array.isArray(texts.messages) ? fieldsIn(texts.messages.at(-1)) : {};
   const parts = Array.isArray(last.parts) ? last.parts.map(fieldsIn) : [];
   const answered = last.role === 'user' ? [] : parts.filter(({ approval }) => approval !== undefined);
   return {
     messageId: textIn(last.id),
     toolCallId: answered.length === 1 ? textIn(answered[0]?.toolCallId) : null,
-    isSaid: isSaying(said),
+    isUserText: isSaying(texts),
   };
 }

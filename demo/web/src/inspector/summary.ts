@@ -9,7 +9,7 @@ export function summaryOf(type: string, chunk: Fields): string {
     return clip(typeof what === 'string' ? what : JSON.stringify(what ?? toolCallId));
   }
   if (type === 'data-message') {
-    const text = saidIn('message', { messages: [fieldsIn(chunk.data).message] });
+    const text = textsIn('message', { messages: [fieldsIn(chunk.data).message] });
     if (text !== '') return text;
   }
   const { finishReason, messageId, data, errorText, url } = chunk;
@@ -18,7 +18,7 @@ export function summaryOf(type: string, chunk: Fields): string {
 }
 
 /** The gist of what the page sent. */
-export function saidIn(type: string, data: Fields): string {
+export function textsIn(type: string, data: Fields): string {
   if (type === 'tool_result') {
     const { status, error, result, toolCallId } = data;
     return clip(String(status ?? error ?? JSON.stringify(result ?? toolCallId)));
@@ -26,10 +26,10 @@ export function saidIn(type: string, data: Fields): string {
   if (type !== 'message' || !Array.isArray(data.messages)) return '';
   const last = fieldsIn(data.messages.at(-1));
   const parts = Array.isArray(last.parts) ? last.parts.map(fieldsIn) : [];
-  return clip(parts.map(partSaid).filter(Boolean).join(' · '));
+  return clip(parts.map(partText).filter(Boolean).join(' · '));
 }
 
-function partSaid(part: Fields): string {
+function partText(part: Fields): string {
   const { text, mediaType, approval, state } = part;
   if (typeof text === 'string') return text;
   if (typeof mediaType === 'string') return mediaType;

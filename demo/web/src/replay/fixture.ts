@@ -59,7 +59,7 @@ interface Block {
 function overHttp(message: Message, blocks: readonly Block[]): WireFact[] {
   const facts: WireFact[] = [];
   const calls = new Calls();
-  let said: object = { id: SESSION, messages: [message], trigger: 'submit-message' };
+  let texts: object = { id: SESSION, messages: [message], trigger: 'submit-message' };
   let channel = 0;
   let rest = blocks;
   while (rest.length > 0) {
@@ -68,7 +68,7 @@ function overHttp(message: Message, blocks: readonly Block[]): WireFact[] {
     rest = rest.slice(response.length);
     channel++;
     facts.push(
-      { channel, type: 'request', method: 'POST', path: '/stream', body: JSON.stringify(said) },
+      { channel, type: 'request', method: 'POST', path: '/stream', body: JSON.stringify(texts) },
       { channel, type: 'response', status: 200, contentType: 'text/event-stream; charset=utf-8' },
     );
     for (const { text, chunk } of response) {
@@ -76,7 +76,7 @@ function overHttp(message: Message, blocks: readonly Block[]): WireFact[] {
       facts.push({ channel, type: 'text', direction: 'in', text });
     }
     const parts = calls.open.flatMap((call) => partsOf(call, outputOf(call.toolCallId, rest)));
-    said = {
+    texts = {
       id: SESSION,
       messages: [{ id: calls.messageId, role: 'assistant', parts }],
       trigger: 'submit-message',

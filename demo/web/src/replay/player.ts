@@ -21,7 +21,7 @@ export interface ReplayState {
 }
 
 /** How long the page may take to do what it did when it was recorded. */
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 /** Longer than the transports gather deltas. */
 const REST_MS = 30;
 
@@ -233,8 +233,8 @@ export class ReplayPlayer {
   }
 
   /** Waits until a condition holds or a timeout ends; returns whether it holds. */
-  private async until(isSo: () => boolean, patienceMs = PATIENCE_MS): Promise<boolean> {
-    const end = performance.now() + patienceMs;
+  private async until(isSo: () => boolean, timeoutMs = TIMEOUT_MS): Promise<boolean> {
+    const end = performance.now() + timeoutMs;
     while (!isSo() && !this.isStopped) {
       const left = end - performance.now();
       if (left <= 0) return false;

@@ -21,7 +21,7 @@ interface Part {
   approval?: { approved?: boolean; reason?: string };
 }
 
-interface Said {
+interface TextLog {
   messages?: unknown;
   trigger?: string;
   messageId?: string;
@@ -38,7 +38,7 @@ export function actionsOf(event: WireEvent): Action[] {
   const frame = frameOf(event.text);
   switch (frame.type) {
     case 'message':
-      return actionsIn(frame.data as Said);
+      return actionsIn(frame.data as TextLog);
     case 'interrupt':
       return [{ type: 'interrupt' }];
     case 'tool_result': {
@@ -65,18 +65,18 @@ export function outputsIn(events: readonly WireEvent[]): Map<string, Output> {
     if (typeof id === 'string') outputs.set(id, output);
   };
   for (const event of events) {
-    let said: Said = {};
-    if (isStream(event)) said = bodyOf(event.body);
+    let texts: TextLog = {};
+    if (isStream(event)) texts = bodyOf(event.body);
     else if (event.type === 'text' && event.direction === 'out') {
       const { type, data } = frameOf(event.text);
-      if (type === 'message') said = data as Said;
+      if (type === 'message') texts = data as TextLog;
       else if (type === 'tool_result') {
         const { toolCallId, result, error } = data as Record<string, unknown>;
         if (result !== undefined) put(toolCallId, { output: result });
         else if (error !== undefined) put(toolCallId, { errorText: String(error) });
       }
     }
-    for (const part of lastOf(said)?.parts ?? []) {
+    for (const part of lastOf(texts)?.parts ?? []) {
       if (part.state === 'output-available') put(part.toolCallId, { output: part.output });
       if (part.state === 'output-error') put(part.toolCallId, { errorText: part.errorText ?? '' });
     }
@@ -94,12 +94,12 @@ export function isStream(event: WireEvent): event is Extract<WireEvent, { type: 
   return event.type === 'request' && event.method === 'POST' && /\/stream$/.test(event.path);
 }
 
-function actionsIn(said: Said): Action[] {
-  const last = lastOf(said);
-  if (said.trigger === 'regenerate-message') return [{ type: 'regenerate', messageId: said.messageId }];
+function actionsIn(texts: TextLog): Action[] {
+  const last = lastOf(texts);
+  if (texts.trigger === 'regenerate-message') return [{ type: 'regenerate', messageId: texts.messageId }];
   if (!last) return [];
   if (last.role === 'user') {
-    return [{ type: 'say', message: last as unknown as Message, messageId: said.messageId }];
+    return [{ type: 'say', message: last as unknown as Message, messageId: texts.messageId }];
   }
   return last.parts.flatMap((part): Action[] => {
     const { toolCallId, approval } = part;
@@ -115,15 +115,15 @@ function actionsIn(said: Said): Action[] {
   });
 }
 
-function lastOf(said: Said): { role: string; parts: Part[] } | null {
-  const last = Array.isArray(said.messages)
-    ? (said.messages.at(-1) as { role?: unknown; parts?: unknown })
+function lastOf(texts: TextLog): { role: string; parts: Part[] } | null {
+  const last = Array.isArray(texts.messages)
+    ? (texts.messages.at(-1) as { role?: unknown; parts?: unknown })
     : null;
   if (!last || typeof last.role !== 'string' || !Array.isArray(last.parts)) return null;
   return last as { role: string; parts: Part[] };
 }
 
-function bodyOf(text: string | null): Said {
+function bodyOf(text: string | null): TextLog {
   return text === null ? {} : parsed(text);
 }
 

@@ -6,5 +6,5 @@ import { type ToolPart, toolName } from './tool-part.ts';
 /** Why a call failed, for the person: what this page or the server told the assistant is said in the language of the page. */
 export function failureText(part: ToolPart, language: Language, { errors }: Messages): string {
   const { errorText = '' } = part;
-  return pageTool(toolName(part))?.failure?.(errorText, language) ?? errors.said(errorText) ?? errorText;
+  return pageTool(toolName(part))?.failure?.(errorText, language) ?? errors.texts(errorText) ?? errorText;
 }

@@ -14,7 +14,7 @@ export interface CallSentence {
   template: string;
   values: Readonly<Record<string, string>>;
   /** The arguments that the sentence tells without loss. */
-  told: readonly string[];
+  inSentence: readonly string[];
 }
 
 /** A tool that runs in the browser, for as long as the page lives. */

@@ -11,7 +11,7 @@ export interface HeardSoFar {
 const NONE: HeardSoFar = { text: '', isBeingUnderstood: false, isNothing: false };
 /** How long a hint is shown, and how long the page waits for a transcript. */
 const HINT_MS = 5000;
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 /** Follows the user's speech until its transcript is in the conversation. `isSpeaking`: the user is speaking. */
 export function useHeard(live: UseDuologueHelpers['live'], isSpeaking: boolean): HeardSoFar {
@@ -37,7 +37,7 @@ export function useHeard(live: UseDuologueHelpers['live'], isSpeaking: boolean):
   const { isBeingUnderstood, isNothing } = heard;
   useEffect(() => {
     if (!isBeingUnderstood && !isNothing) return;
-    const timer = setTimeout(() => setHeard(NONE), isNothing ? HINT_MS : PATIENCE_MS);
+    const timer = setTimeout(() => setHeard(NONE), isNothing ? HINT_MS : TIMEOUT_MS);
     return () => clearTimeout(timer);
   }, [isBeingUnderstood, isNothing]);
   return heard;

@@ -188,7 +188,10 @@ export class Context {
   /** Reports a request that was stored with the outcome of a call as handled, or rejects it when it could not be stored. */
   settleRequest({ request, accepted }: PendingAcknowledgement, isStored: boolean): void {
     if (!isStored)
-      return this.reject(request, new ProtocolError('internal', 'The answer could not be kept.'));
+      return this.reject(
+        request,
+        new ProtocolError('internal', 'The answer could not be stored. Please send it again.'),
+      );
     this.takeRequest(request);
     this.acknowledge(request, accepted);
   }

@@ -94,7 +94,7 @@ export function modelErrorText(code: string, message: string): string {
   // The recogniser's own text asks the user to repeat the sentence.
   if (code === 'RECOGNISER_ERROR') return message;
   if (/^5\d\d$/.test(code))
-    return `The model provider has a fault or too much to do (${code}): try again in a moment.`;
+    return `The model provider has a fault or is overloaded (${code}): try again in a moment.`;
   if (/^4\d\d$/.test(code)) return `The model answered with error ${code}. ${message}`.trim();
   if (/^(SAFETY|BLOCKLIST|PROHIBITED_CONTENT|SPII|RECITATION|MODEL_ARMOR|IMAGE_\w+)$/.test(code)) {
     return `The model refused to answer (${spelledOut(code)}): try other words.`;
@@ -119,7 +119,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   SILENT: 'The model did not answer in time: try again.',
   INCOMPLETE: 'The answer of the model broke off: try again.',
   STORE: 'The conversation cannot be read or stored at the moment: try again in a moment.',
-  SETUP: 'The model provider does not take the live settings of this server.',
+  SETUP: 'The model provider does not accept the live settings of this server.',
   UNREADABLE: 'The model sent something that cannot be read: try again.',
   NO_CREDENTIALS: 'The model is not configured: this server has no credentials for the model provider.',
   NO_KEY: 'The model is not configured: this server has no key for the model provider.',

@@ -32,7 +32,7 @@ import {
 
 import { HeldArtifacts } from './held-artifacts.ts';
 
-/** One session and everything that belongs to it alone. */
+/** One session in memory, with everything that belongs to it. */
 export class HeldSession {
   /** The number of the session in its store. */
   readonly n: number;
@@ -41,7 +41,7 @@ export class HeldSession {
   fence = 0;
   title: string | null = null;
   updatedAt: number;
-  /** JSON, as the events are. */
+  /** The state as JSON, like the events. */
   state: string;
   readonly events = new Map<string, string>();
   readonly messages = new HeldMessages();
@@ -89,10 +89,10 @@ export class HeldSession {
 /** The recorded tool calls of one session. */
 class HeldCalls {
   readonly #calls = new Map<string, string>();
-  /** Call id by approval id. */
+  /** The id of each call, by its approval id. */
   readonly #approvals = new Map<string, string>();
 
-  /** Throws when a call, or an approval, is recorded already; the returned function writes. */
+  /** Throws when a call or an approval is recorded already. The returned function performs the write, which cannot fail. */
   prepare(calls: readonly CallRecord[]): () => void {
     const texts = new Map<string, string>();
     const approvals = new Map<string, string>();
@@ -208,7 +208,7 @@ class HeldMessages {
     return [...this.#waiting.values()].map((text) => fromJson<WaitingMessage>(text));
   }
 
-  /** The messages before a message of the agent are no longer queued. */
+  /** Removes the messages before a message of the agent from the queue. */
   #answerBefore(answer: string): void {
     if (this.#waiting.size === 0) return;
     for (const id of this.#messages.keys()) {
@@ -234,7 +234,7 @@ class HeldRequests {
   }
 }
 
-/** The state of all sessions of an app, and of all of a user; a session keeps its own. */
+/** The state that all sessions of an app share, and the state that all sessions of a user share. Each session keeps its own state itself. */
 export class States {
   readonly #apps = new Map<string, string>();
   readonly #users = new Map<string, string>();
@@ -244,7 +244,7 @@ export class States {
     return joinState(this.#scopesOf(key, own));
   }
 
-  /** Does everything that can fail; the returned function writes, and returns the session's own state. */
+  /** Does everything that can fail. The returned function performs the write, and returns the session's own state. */
   prepare(key: SessionKey, own: string, change: Record<string, unknown>): () => string {
     const delta = splitState(change);
     const current = this.#scopesOf(key, own);
@@ -269,7 +269,7 @@ export class States {
   }
 }
 
-/** A user of an app as one text. JSON separates the two, whatever they contain. */
+/** The app and the user as one text. JSON keeps the two apart, whatever characters they contain. */
 export function userName(app: string, user: string): string {
   return JSON.stringify([app, user]);
 }
@@ -285,7 +285,7 @@ export class AuditLog {
   readonly #lines = new Map<string, NumberedLine[]>();
   #last = 0;
 
-  /** Does everything that can fail; the returned function writes. */
+  /** Does everything that can fail. The returned function performs the write. */
   prepare(key: SessionKey, at: number, entry: AuditEntry): () => void {
     const line: AuditLine = {
       at,
@@ -320,7 +320,7 @@ export class AuditLog {
     };
   }
 
-  /** Removes what a deleted session must not leave: arguments, reasons, and refused answers that belonged to no call. */
+  /** For a deleted session: removes the arguments and reasons from its lines, and deletes lines about refused answers that belonged to no call. */
   empty(key: SessionKey): void {
     const lines: NumberedLine[] = [];
     for (const { n, text } of this.#lines.get(nameOf(key)) ?? []) {

@@ -16,16 +16,16 @@ import { textOf, the } from '../talk.ts';
 const description = 'A tool.';
 
 /** The texts of chunks by the author that their part names. */
-function saidBy(chunks: readonly Chunk[]): Record<string, string> {
+function textsBy(chunks: readonly Chunk[]): Record<string, string> {
   const authors = new Map<string, string>();
-  const said: Record<string, string> = {};
+  const texts: Record<string, string> = {};
   for (const chunk of chunks) {
     if (chunk.type === 'text-start') authors.set(chunk.id, String(chunk.providerMetadata?.duologue?.author));
     if (chunk.type !== 'text-delta') continue;
     const author = authors.get(chunk.id) ?? '';
-    said[author] = (said[author] ?? '') + chunk.delta;
+    texts[author] = (texts[author] ?? '') + chunk.delta;
   }
-  return said;
+  return texts;
 }
 
 /** Two agents whose models write piece by piece, in turns. */
@@ -75,7 +75,7 @@ export const PARALLEL: Row[] = [
     async (place) => {
       const agent = new ParallelAgent({ name: 'both', subAgents: poetAndCritic() });
       const { say } = await place.talk({ agent });
-      expect(saidBy(await say('go'))).toEqual(EACH_ITS_PART);
+      expect(textsBy(await say('go'))).toEqual(EACH_ITS_PART);
     },
     'yes, driven turn by turn',
   ),
@@ -85,7 +85,7 @@ export const PARALLEL: Row[] = [
     async (place) => {
       const agent = new Workflow({ name: 'flow', edges: [['START', poetAndCritic()]] });
       const { say } = await place.talk({ agent });
-      expect(saidBy(await say('go'))).toEqual(EACH_ITS_PART);
+      expect(textsBy(await say('go'))).toEqual(EACH_ITS_PART);
     },
     'yes, driven turn by turn',
   ),

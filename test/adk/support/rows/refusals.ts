@@ -24,7 +24,7 @@ export const REFUSALS: Row[] = [
           logger,
         });
         expect(warnings).toEqual([
-          'Calls of act by the agent "banker" are refused where they would wait: nothing can inside the workflow "flow".',
+          'Calls of act by the agent "banker" are refused where they would wait: no call can wait inside the workflow "flow".',
         ]);
         expect(the(await say(`go ${Flow.name}`), 'tool-output-error').errorText).toBe(
           'act waits for an approval, but no call can wait inside the workflow "flow": the workflow could not continue where it stopped.',

@@ -22,9 +22,9 @@ function inDigits(word: string): string {
 }
 
 /** How many words must be put in, taken out or replaced to make one text of the other. */
-export function wordErrors(said: readonly string[], heard: readonly string[]): number {
+export function wordErrors(texts: readonly string[], heard: readonly string[]): number {
   let row = Array.from({ length: heard.length + 1 }, (_, count) => count);
-  said.forEach((word, index) => {
+  texts.forEach((word, index) => {
     const next = [index + 1];
     heard.forEach((other, at) => {
       const replaced = (row[at] ?? 0) + (word === other ? 0 : 1);

@@ -109,7 +109,7 @@ export class Calls {
   notIssued({ callId, ticket, n }: Extract<Purpose, { for: 'call' }>): void {
     const { open } = this;
     const call = open.get(callId);
-    const errorText = 'The call could not be written down.';
+    const errorText = 'The call could not be stored.';
     if (call?.isAnnounced && !this.run.isOpenAs(n)) this.settleLate(call, { kind: 'error', errorText });
     else if (call) {
       if (call.isAnnounced) this.run.noteAnnounced(callId);
@@ -142,7 +142,7 @@ export class Calls {
   notShown(purpose: Extract<Purpose, { for: 'approval-request' }>): void {
     const call = this.requests.notShown(purpose);
     if (call)
-      this.outcomes.end(call, { kind: 'error', errorText: 'The question could not be written down.' });
+      this.outcomes.end(call, { kind: 'error', errorText: 'The approval request could not be stored.' });
   }
 
   /** Performs the step that an answer allows. */
@@ -277,7 +277,7 @@ export class Calls {
     call.setAnnounced(isAnnounced);
     call.setConfirming(isConfirming);
     this.retriesAt = context.now + RETRY_MS;
-    const error = new ProtocolError('internal', 'The call could not be written down.');
+    const error = new ProtocolError('internal', 'The call could not be stored.');
     const { approvedOver: connection } = call;
     if (connection !== null) context.emit({ type: 'reply-to', connection, error });
     else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });

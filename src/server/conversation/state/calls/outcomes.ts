@@ -13,7 +13,7 @@ import type { ApprovalRequests } from './approval-requests.ts';
 import type { CallChunks } from './call-chunks.ts';
 
 /** The outcome of a call whose result cannot be stored; the model and the user get the same text. */
-const NOT_STORED = 'The result of the tool could not be kept.';
+const NOT_STORED = 'The tool ran, but its result could not be stored.';
 
 /** Ends calls: the outcome is stored in the history first, then sent to clients, then to the model. */
 export class Outcomes {

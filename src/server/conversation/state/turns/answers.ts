@@ -104,7 +104,7 @@ export class Answers {
     if (status !== 'unknown') return this.decide(given, status === 'signed-in');
     const error = new ProtocolError(
       'internal',
-      'It could not be found out whether you are still signed in. Please decide again in a moment.',
+      'The server could not check whether you are still signed in. Please decide again in a moment.',
       { retryAfterMs: 2000 },
     );
     this.reject(given, error);

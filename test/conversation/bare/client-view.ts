@@ -16,13 +16,13 @@ interface HeardMessage {
 }
 
 /** Everything that is said, checked against PROTOCOL.md as it comes. */
-export class Ears {
+export class ClientView {
   readonly wrong: string[] = [];
   readonly messages = new Map<string, HeardMessage>();
   /** Calls that were announced, with what the person needs to answer them. */
   readonly calls = new Map<string, { toolName: string; approvalId?: string }>();
   readonly ended = new Set<string>();
-  private readonly told = new Set<string>();
+  private readonly reported = new Set<string>();
   /** Calls whose end was written to a message that nobody was being told of. */
   private readonly amended = new Set<string>();
   /** Calls whose end could not be written: the person is told all the same. */
@@ -125,7 +125,7 @@ export class Ears {
   atRest(): string[] {
     const open = [...this.messages.values()].filter(({ isOpen }) => isOpen);
     const calls = [...this.calls.keys()].filter((id) => !this.ended.has(id));
-    const untold = [...this.amended].filter((id) => this.calls.has(id) && !this.told.has(id));
+    const untold = [...this.amended].filter((id) => this.calls.has(id) && !this.reported.has(id));
     return [
       ...open.map(({ id }) => `[C6] ${id} has no end`),
       ...calls.map((id) => `[C9] ${id} has no end`),
@@ -169,8 +169,8 @@ export class Ears {
   }
 
   private tell(id: string): void {
-    if (this.told.has(id)) this.wrong.push(`[C9] ${id} ends twice`);
-    this.told.add(id);
+    if (this.reported.has(id)) this.wrong.push(`[C9] ${id} ends twice`);
+    this.reported.add(id);
     this.end(id);
   }
 

@@ -1,7 +1,7 @@
 import { type Translations, translated } from './translate.ts';
 
 /** The English texts of the server that users read, each with its Japanese text. `$1` is the part that varies. */
-const SAID: Translations = [
+const TEXTS: Translations = [
   [
     /^The model is not configured: the model provider does not accept the key/,
     'モデルが設定されていません。モデルの提供元がこのサーバーのキーを受け付けません（401）。',
@@ -13,7 +13,7 @@ const SAID: Translations = [
     'モデルへのリクエストが多すぎます（429）。少し待ってからもう一度お試しください。',
   ],
   [
-    /^The model provider has a fault or too much to do \((\d+)\)/,
+    /^The model provider has a fault or is overloaded \((\d+)\)/,
     'モデルの提供元で問題が起きているか、混み合っています（$1）。少し待ってからもう一度お試しください。',
   ],
   [/^The model answered with error (\d+)/, 'モデルがエラー $1 を返しました。'],
@@ -25,7 +25,7 @@ const SAID: Translations = [
   [/^The model did not answer in time/, 'モデルが時間内に回答しませんでした。もう一度お試しください。'],
   [/^The answer of the model broke off/, 'モデルの回答が途中で切れました。もう一度お試しください。'],
   [
-    /^The model provider does not take the live settings/,
+    /^The model provider does not accept the live settings/,
     'モデルの提供元がこのサーバーのライブの設定を受け付けません。',
   ],
   [
@@ -62,6 +62,6 @@ const SAID: Translations = [
 ];
 
 /** Returns the Japanese text for an English text of the server, or null for one that is not in the list. */
-export function saidInJapanese(sentence: string): string | null {
-  return translated(sentence, SAID) ?? null;
+export function inJapanese(sentence: string): string | null {
+  return translated(sentence, TEXTS) ?? null;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { plainError } from '../../demo/web/src/errors/plain-words.ts';
 import { ja } from '../../demo/web/src/i18n/ja.ts';
-import { saidInJapanese } from '../../demo/web/src/i18n/said-ja.ts';
+import { inJapanese } from '../../demo/web/src/i18n/server-texts-ja.ts';
 import {
   ARGUMENTS_UNREADABLE,
   CANCELLED,
@@ -35,7 +35,7 @@ describe('the Japanese page', () => {
     stateConflict('get_weather'),
     toolTimedOut('get_weather'),
   ])('says in Japanese how a call ended: %s', (errorText) => {
-    expect(saidInJapanese(errorText)?.replace('get_weather', '')).toMatch(/^[^a-z]+$/);
+    expect(inJapanese(errorText)?.replace('get_weather', '')).toMatch(/^[^a-z]+$/);
   });
 
   test('keeps words that it does not know for the details', () => {
