@@ -154,7 +154,7 @@ function ours(server: Server): void {
           arrivalMs: budget.limits.arrivalMs,
           isSignedOut: null,
           allow: { message: () => 0, answer: () => 0 },
-          forTools: () => undefined,
+          forTools: undefined,
           present: (messages) => messages,
           onEnd: () => undefined,
         });

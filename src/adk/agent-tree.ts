@@ -52,6 +52,8 @@ export interface KnownTools {
   open: ReadonlySet<string>;
   /** The data parts that tools say they send: the name of each part, and of the tool. */
   data: readonly { name: string; tool: string }[];
+  /** Whether a tool has `onApproved` or `onDenied`, or a toolset or an agent that is used as a tool may have one. */
+  hearsDecisions: boolean;
 }
 
 /** Tools that ADK gives to agents by itself. */
@@ -62,6 +64,7 @@ export function knownTools(root: AgentRoot): KnownTools {
   const names = new Set(OF_ADK);
   const open = new Set<string>();
   const data: { name: string; tool: string }[] = [];
+  let hears = false;
   if (isWorkflow(root) && !root.graph) open.add(root.name);
   for (const agent of agentsIn(root)) {
     if (!isLlmAgent(agent)) {
@@ -80,11 +83,12 @@ export function knownTools(root: AgentRoot): KnownTools {
       }
       own.add(name);
       names.add(name);
-      if (tool instanceof DuologueTool)
-        data.push(...tool.dataNames.map((part) => ({ name: part, tool: name })));
+      if (!(tool instanceof DuologueTool)) continue;
+      hears ||= tool.hears(true) || tool.hears(false);
+      data.push(...tool.dataNames.map((part) => ({ name: part, tool: name })));
     }
   }
-  return { names, open, data };
+  return { names, open, data, hearsDecisions: hears || open.size > 0 || agentsUsedAsTools(root).length > 0 };
 }
 
 /** The error for an option that names a tool which no agent has, with names that it may have meant. */

@@ -37,6 +37,8 @@ export interface SessionOptions {
   concurrentTools: readonly string[];
   /** The schemas of the data parts that tools may send. */
   data: DataSchemas;
+  /** Whether a tool may want to know of decisions about its calls. */
+  tellsDecisions: boolean;
   /** Which parts of a request tools may see; null means none. */
   toolRequest: Partial<ToolRequestOptions> | null;
   /** Over BIDI: what a typed message does while the agent speaks. */

@@ -21,13 +21,12 @@ export function areOwnFields(names: unknown): boolean {
   return Array.isArray(names) && names.every((name) => typeof name === 'string' && !OF_PROTOCOL.has(name));
 }
 
-/** What a request lets tools see; undefined when the application lets them see nothing. */
+/** What a request lets tools see. */
 export function toolRequestOf(
-  options: Partial<ToolRequestOptions> | null,
+  options: Partial<ToolRequestOptions>,
   headers: Headers,
   body: Readonly<Record<string, unknown>>,
-): ToolRequest | undefined {
-  if (!options) return undefined;
+): ToolRequest {
   const { headers: headerNames = [], body: fieldNames = [] } = options;
   const seen = headerNames.flatMap((name) => {
     const value = headers.get(name);

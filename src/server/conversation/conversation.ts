@@ -105,7 +105,7 @@ export class Conversation implements Session {
       const apply = runner.apply.bind(runner);
       const openCalls = () => state.openCalls;
       const circumstancesOf = (callId: string) => state.circumstancesOf(callId);
-      const tools = new ToolRunner({ key, engine, history, apply, circumstancesOf, openCalls, logFields });
+      const tools = new ToolRunner({ key, engine, history, apply, circumstancesOf, logFields });
       const store = new StoreWriter({
         key,
         engine,
@@ -114,6 +114,7 @@ export class Conversation implements Session {
         isNew,
         queued: session.queued,
         onDecided: (call, by) => {
+          if (!options.tellsDecisions) return;
           const findTool = (decided: CallRecord) => toolOf({ engine, history }, decided);
           tellTool({ key, logger: engine.logger, findTool }, call, by ?? { user: key.user });
         },

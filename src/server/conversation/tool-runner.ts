@@ -1,13 +1,12 @@
 import type { BaseTool } from '@google/adk';
 import { answerDeferred, findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
-import { factsOf } from '../ledger/call-facts.ts';
+import { completeFacts } from '../ledger/call-facts.ts';
 import type { History } from '../ledger/history.ts';
 import { CallOutput } from '../output/call-output.ts';
 import { storedOutcome } from '../output/stored-outcome.ts';
 import type { CallRecord, OwnedKey } from '../store/store.ts';
-import type { Circumstances } from './state/cause.ts';
-import type { Input } from './state/inputs.ts';
+import type { Circumstances, Input } from './state/inputs.ts';
 
 /** The objects and callbacks that `ToolRunner` gets from its conversation. */
 export interface ToolRunnerContext {
@@ -18,8 +17,6 @@ export interface ToolRunnerContext {
   apply: (input: Input) => void;
   /** What the state knows of the circumstances of a call. */
   circumstancesOf: (callId: string) => Circumstances;
-  /** The calls that have no outcome. */
-  openCalls: () => CallRecord[];
   /** The fields of every log line. */
   logFields: () => Record<string, unknown>;
 }
@@ -46,9 +43,10 @@ export class ToolRunner {
           report: (report) => apply({ ...report, callId }),
           warn: (text) => logger.warn(text, { ...logFields(), call: callId }),
         }),
-      factsOf: (callId) => {
-        const call = context.openCalls().find(({ id }) => id === callId) ?? null;
-        return factsOf(context.circumstancesOf(callId), call, engine.store, key);
+      factsOf: async (callId) => {
+        const known = context.circumstancesOf(callId);
+        const isWhole = known.metadataBefore === undefined && !known.approverOf;
+        return isWhole ? known.facts : completeFacts(known, engine.store, key);
       },
       start: (signal, run) => owners.startAsOwner(key, signal, run),
     });

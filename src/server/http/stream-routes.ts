@@ -32,7 +32,7 @@ export async function postStream({
 }: RouteCall): Promise<Reply> {
   const { limits, confirmations, toolRequest } = context.engine.options;
   const body = await read(limits.bodyBytes);
-  const forTools = toolRequestOf(toolRequest, request.headers, body);
+  const forTools = toolRequest ? toolRequestOf(toolRequest, request.headers, body) : undefined;
   const { trigger = 'submit-message' } = body;
   if (!TRIGGERS.some((known) => known === trigger))
     throw new ProtocolError('bad_request', `"trigger" must be one of ${TRIGGERS.join(', ')}.`);

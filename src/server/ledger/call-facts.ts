@@ -1,29 +1,21 @@
 import type { CallDecider, CallFacts } from '../../adk/for-server.ts';
 import type { Message, PageMetadata } from '../../protocol/index.ts';
 import { SERVER_METADATA } from '../../protocol/wire/values.ts';
-import type { Circumstances } from '../conversation/state/cause.ts';
+import type { Circumstances } from '../conversation/state/inputs.ts';
 import type { CallRecord, SessionKey, Store } from '../store/store.ts';
 
 /** How many messages or audit lines are read at a time. */
 const PAGE = { count: 50, bytes: 256 * 1024 };
 
-/**
- * What the tool of a call learns: what the state knows, and for a call of an earlier process what the store has. `call`: the record of the call, unless ADK's own loop runs
- * its tool.
- */
-export async function factsOf(
-  known: Circumstances,
-  call: CallRecord | null,
+/** Adds to what the state knows of a call what only the store has. */
+export async function completeFacts(
+  { facts, metadataBefore: before, approverOf: call }: Circumstances,
   store: Store,
   key: SessionKey,
 ): Promise<CallFacts> {
-  const { metadata, messageId, request, decidedBy } = known;
-  const wasApproved = call?.approvalId != null;
-  return {
-    request,
-    metadata: metadata ?? (await metadataBefore(messageId, store, key)),
-    decidedBy: decidedBy ?? (wasApproved ? await approverOf(call, store, key) : null),
-  };
+  const { request } = facts;
+  const metadata = before === undefined ? facts.metadata : await metadataBefore(before, store, key);
+  return { request, metadata, decidedBy: call ? await approverOf(call, store, key) : facts.decidedBy };
 }
 
 /** The metadata of the last user message before a message of the agent; of the last one at all when the message is not stored yet. */

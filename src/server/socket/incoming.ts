@@ -272,8 +272,8 @@ export interface SocketRequestsContext {
   reply: (chunk: Chunk) => void;
   /** Reports an error about a frame, or about the request with that name. */
   complain: (thrown: unknown, requestId?: string) => void;
-  /** What a frame with these fields lets tools see. */
-  forTools: (fields: Readonly<Record<string, unknown>>) => ToolRequest | undefined;
+  /** What a frame with these fields lets tools see; undefined when tools see nothing of frames. */
+  forTools: ((fields: Readonly<Record<string, unknown>>) => ToolRequest) | undefined;
   /** Answers a `ping` frame. */
   pong: (timestamp: string | number | null) => void;
 }
@@ -310,7 +310,7 @@ export class SocketRequests {
         requestId: name,
         listener,
         requester: { accepted: (accepted) => reply(acceptedChunk(accepted)), failed: refuse },
-        forTools: forTools(frameFields(value)),
+        forTools: forTools?.(frameFields(value)),
       })?.catch(refuse);
     } catch (thrown) {
       refuse(thrown);

@@ -182,6 +182,7 @@ export class Sockets {
   private accept(socket: Socket, admitted: Admitted): SocketConnection {
     const { engine, pacing, limiter, basePath } = this.context;
     const { id, identity, session, url, headers, countOut, nodes } = admitted;
+    const { toolRequest } = engine.options;
     const { user } = identity;
     let unwatch: () => void = () => undefined;
     const connection = new SocketConnection({
@@ -209,7 +210,7 @@ export class Sockets {
       isSignedOut: engine.signIn.isAsked
         ? async () => (await engine.signIn.ask(identity)) === 'signed-out'
         : null,
-      forTools: (fields) => toolRequestOf(engine.options.toolRequest, headers, fields),
+      forTools: toolRequest ? (fields) => toolRequestOf(toolRequest, headers, fields) : undefined,
       present: (messages) => withAddresses(messages, url.origin.replace(/^ws/, 'http') + basePath),
       onEnd: (ended) => {
         countOut();

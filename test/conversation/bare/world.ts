@@ -108,6 +108,7 @@ export class World {
       toolTimeoutMs: null,
       concurrentTools: [],
       data: {},
+      tellsDecisions: false,
       toolRequest: null,
       whenBusy: setup.whenBusy,
       maxSessionBytes: 512 * 1024 * 1024,

@@ -10,6 +10,8 @@ export class CallReports {
   private readonly open: OpenCalls;
   private readonly messages: Messages;
   private readonly run: AgentRun;
+  /** The calls with reports that are not sent yet. */
+  readonly waiting = new Set<string>();
   /** The newest preliminary output of each call, until it is sent or the call ends. */
   private readonly progress = new Map<string, unknown>();
   /** Other chunks of each call, until they are sent. */
@@ -25,16 +27,18 @@ export class CallReports {
   /** Takes a preliminary output of a call. `show` sends it. */
   takeProgress(callId: string, output: unknown): void {
     this.progress.set(callId, output);
+    this.waiting.add(callId);
   }
 
   /** Takes chunks for the message of a call. `show` sends them, or the end of the call. */
   takeChunks(callId: string, chunks: readonly Chunk[]): void {
     this.pending.set(callId, [...(this.pending.get(callId) ?? []), ...chunks]);
+    this.waiting.add(callId);
   }
 
   /**
    * Sends what running calls reported. A report waits while the agent writes another message, because every switch between messages would split the text of
-   * that message into several blocks. Called after every input.
+   * that message into several blocks. Called after every input while calls wait.
    */
   show(): void {
     const { context, messages, progress, pending } = this;
@@ -51,6 +55,8 @@ export class CallReports {
       // A call that no client knows of is announced with its outcome: its chunks wait for that. Those of a call that has ended are dropped.
       else if (!draft && !this.run.hasCall(callId)) pending.delete(callId);
     }
+    for (const callId of this.waiting)
+      if (!progress.has(callId) && !pending.has(callId)) this.waiting.delete(callId);
   }
 
   /** Sends the chunks of a call that is about to end, since its message must have them. A message beside the response that is being given is amended. */

@@ -1,7 +1,10 @@
+import type { CallDecider } from '../../../adk/for-server.ts';
 import { ProtocolError } from '../../../protocol/index.ts';
+import type { Identity } from '../../access/sign-in.ts';
 import type { SessionOptions } from '../../engine.ts';
 import type { AcceptedRequest } from '../../store/store.ts';
 import type { Effect, Purpose, RequestRef, StoreEffect, Wire, Write } from './effects.ts';
+import type { Cause, MessageRequest } from './inputs.ts';
 import { Policies, type Policy } from './policy.ts';
 
 /** How long to wait before a failed write is retried. */
@@ -210,6 +213,22 @@ export function acceptedRequest(
   parts = 0,
 ): AcceptedRequest | undefined {
   return name === undefined ? undefined : { requestId: name, messageId, parts };
+}
+
+/**
+ * What a message answers. Without a request there is neither metadata nor a request for tools. A queued message of an earlier process, and a message that is
+ * continued, have their metadata in the store.
+ */
+export function causeOf(answered: MessageRequest | undefined): Cause {
+  if (!answered) return { metadata: {}, request: null };
+  const { request, metadata, continues, isStored } = answered;
+  const isElsewhere = continues !== undefined || isStored === true;
+  return { metadata: metadata ?? (isElsewhere ? null : {}), request: request.forTools ?? null };
+}
+
+/** Who decided, as tools get it: without the token of the user. */
+export function deciderOf({ user, application }: Identity): CallDecider {
+  return application === undefined ? { user } : { application, person: user };
 }
 
 /** The effect for writes that are retried once. `after` follows when they succeed, `failed` when they do not. */

@@ -4,11 +4,10 @@ import type { SessionOptions } from '../../engine.ts';
 import type { CallRecord } from '../../store/store.ts';
 import { AgentRun } from './agent-run.ts';
 import { Calls } from './calls/calls.ts';
-import { type Circumstances, deciderOf } from './cause.ts';
-import { Context } from './context.ts';
+import { Context, deciderOf } from './context.ts';
 import { Driver } from './driver/driver.ts';
 import type { Effect, Purpose } from './effects.ts';
-import type { Input, Recovered, WriteResults } from './inputs.ts';
+import type { Circumstances, Input, Recovered, WriteResults } from './inputs.ts';
 import { Messages, UserMessages } from './messages.ts';
 import { OpenCalls } from './open-calls.ts';
 import { Speech } from './speech.ts';
@@ -102,8 +101,12 @@ export class ConversationState {
     const draft = call ? messages.get(call.record.messageId) : messages.active;
     const { metadata = null, request = null } = draft?.cause ?? {};
     const by = call?.approvedBy;
-    const messageId = call?.record.messageId ?? draft?.id ?? null;
-    return { messageId, decidedBy: by ? deciderOf(by) : null, metadata, request };
+    const facts = { metadata: metadata ?? {}, request, decidedBy: by ? deciderOf(by) : null };
+    return {
+      facts,
+      ...(metadata === null ? { metadataBefore: call?.record.messageId ?? draft?.id ?? null } : {}),
+      ...(call && !by && call.record.approvalId !== null ? { approverOf: call.record } : {}),
+    };
   }
 
   /** The calls that have no outcome. */
@@ -123,7 +126,8 @@ export class ConversationState {
     this.context.startInput(now);
     this.dispatch(input);
     this.turns.settle();
-    this.calls.reports.show();
+    const { reports } = this.calls;
+    if (reports.waiting.size > 0) reports.show();
     this.speech.settle();
     this.turns.setTimer();
     return this.context.takeEffects();

@@ -1,6 +1,6 @@
 import type { Event } from '@google/adk';
 import type { Blob } from '@google/genai';
-import type { DeferredCall, Outcome, RunView } from '../../../adk/for-server.ts';
+import type { CallFacts, DeferredCall, Outcome, RunView, ToolRequest } from '../../../adk/for-server.ts';
 import type { Answer, Chunk, Detection, Heard, Message, PageMetadata } from '../../../protocol/index.ts';
 import type { Identity, SignInStatus } from '../../access/sign-in.ts';
 import type { AdmittedPart } from '../../files.ts';
@@ -9,6 +9,23 @@ import type { CallRecord } from '../../store/store.ts';
 import type { CallState } from './call-states.ts';
 import type { Purpose, RequestRef, SignInQuestion, Ticket, Wire } from './effects.ts';
 import type { Failure } from './errors.ts';
+
+/** What an assistant message answers. */
+export interface Cause {
+  /** The metadata of the user message; null when it must be looked up in the store. */
+  metadata: PageMetadata | null;
+  /** What the newest request of the turn lets tools see; null when there is none. */
+  request: ToolRequest | null;
+}
+
+/** What the state knows of the circumstances of a call, and what is only in the store, because it happened in an earlier process. */
+export interface Circumstances {
+  facts: CallFacts;
+  /** The message that shows the call, when the metadata of the user message before it is to be looked up. */
+  metadataBefore?: string | null;
+  /** The call, when its approver is to be looked up. */
+  approverOf?: CallRecord;
+}
 
 /** A checked user message that waits for the agent. */
 export interface MessageRequest {

@@ -4,9 +4,8 @@ import { MessageChunks, type MessageOutput } from '../../../adk/for-server.ts';
 import type { Chunk, Message } from '../../../protocol/index.ts';
 import type { AdmittedPart } from '../../files.ts';
 import type { CallRecord } from '../../store/store.ts';
-import { type Cause, causeOf } from './cause.ts';
-import type { Context } from './context.ts';
-import type { MessageRequest } from './inputs.ts';
+import { type Context, causeOf } from './context.ts';
+import type { Cause, MessageRequest } from './inputs.ts';
 import type { OpenCalls } from './open-calls.ts';
 
 /** A message that the agent streams, from its `start` until none of its calls is open. */

@@ -301,7 +301,7 @@ export class Calls {
     const call = this.open.running(callId);
     if (!call) return context.emit({ type: 'release-lock', callId });
     call.keepLock();
-    this.reports.finish(callId);
+    if (this.reports.waiting.has(callId)) this.reports.finish(callId);
     const { toolName, approvalId, messageId } = call.record;
     if (outcome.kind === 'waits') {
       call.apply('park');

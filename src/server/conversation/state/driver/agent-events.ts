@@ -219,7 +219,7 @@ export class AgentEvents {
   private answeredInside(draft: Draft, { id, name: toolName, response }: ToolResponse, view: RunView): void {
     const args = this.run.takeCall(id)?.args ?? {};
     if (!this.open.get(id)) this.calls.chunks.announceInside({ id, toolName, args }, draft);
-    this.calls.reports.finish(id, draft);
+    if (this.calls.reports.waiting.has(id)) this.calls.reports.finish(id, draft);
     this.messages.say(draft, view.outputChunk(id, response));
   }
 
