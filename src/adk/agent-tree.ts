@@ -18,26 +18,37 @@ import {
   Workflow,
 } from '@google/adk';
 import { nearest } from '../protocol/options.ts';
-import { type AgentRoot, agentsIn, isToolNode, nodesIn } from './agents.ts';
+import { pausableAgent } from './agent-tools.ts';
+import { type AgentRoot, agentsIn, converses, isConversable, isToolNode, nodesIn } from './agents.ts';
 import { type ApprovalOverride, mayWait } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
-/** The agents that are used as tools in a tree, each with the names of the agents on the path from the root to it. */
-export function agentsUsedAsTools(root: AgentRoot): { agent: BaseAgent; path: string[] }[] {
-  const found = new Map<BaseAgent, string[]>();
-  const walk = (agent: BaseAgent, path: string[]): void => {
-    for (const sub of agent.subAgents) walk(sub, [...path, sub.name]);
+/** An agent that is used as a tool. */
+interface UsedAsTool {
+  agent: BaseAgent;
+  /** The names of the agents on the path from the root to it. */
+  path: string[];
+  /** Whether a call inside it can wait: each agent on the path can be resumed. */
+  canPause: boolean;
+}
+
+/** The agents that are used as tools in a tree. */
+export function agentsUsedAsTools(root: AgentRoot): UsedAsTool[] {
+  const found = new Map<BaseAgent, UsedAsTool>();
+  const walk = (agent: BaseAgent, path: string[], canPause: boolean): void => {
+    for (const sub of agent.subAgents) walk(sub, [...path, sub.name], canPause);
     for (const tool of isLlmAgent(agent) ? agent.tools : []) {
       if (!isAgentTool(tool)) continue;
       const { agent: inner } = tool as unknown as { agent: BaseAgent };
       if (found.has(inner)) continue;
-      found.set(inner, [...path, inner.name]);
-      walk(inner, [...path, inner.name]);
+      const pauses = canPause && workflowAround(agent) === null && pausableAgent(tool) !== null;
+      found.set(inner, { agent: inner, path: [...path, inner.name], canPause: pauses });
+      walk(inner, [...path, inner.name], pauses);
     }
   };
-  if (isWorkflow(root)) for (const agent of agentsIn(root)) walk(agent, [root.name, agent.name]);
-  else walk(root, [root.name]);
-  return [...found].map(([agent, path]) => ({ agent, path }));
+  if (isWorkflow(root)) for (const agent of agentsIn(root)) walk(agent, [root.name, agent.name], true);
+  else walk(root, [root.name], true);
+  return [...found.values()];
 }
 
 /** The names of all agents that are used as tools in a tree. ADK keeps a separate session for each, under that name. */
@@ -66,7 +77,8 @@ export function knownTools(root: AgentRoot): KnownTools {
   const data: { name: string; tool: string }[] = [];
   let hears = false;
   if (isWorkflow(root) && !root.graph) open.add(root.name);
-  for (const agent of agentsIn(root)) {
+  const inner = agentsUsedAsTools(root).flatMap(({ agent }) => [...agentsIn(agent)]);
+  for (const agent of new Set([...agentsIn(root), ...inner])) {
     if (!isLlmAgent(agent)) {
       if (agent.subAgents.length === 0 && !isRoutedAgent(agent)) open.add(agent.name);
       continue;
@@ -195,7 +207,7 @@ export function chooseDriver(
   { plugins, asked, isLiveOnly, hears }: DriverFacts,
 ): DriverChoice {
   if (isWorkflow(root)) return driverOfWorkflow(root.name, asked, isLiveOnly);
-  const driver = asked ?? (isLiveTree(root) ? 'live' : 'turn');
+  const driver = asked ?? (isConversable(root) ? 'live' : 'turn');
   const gaps = driver === 'live' ? liveGaps(root, plugins) : [];
   if (gaps.length === 0) return { driver, warning: null };
   const list = gaps.join(', ');
@@ -260,16 +272,6 @@ function isGiven(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null;
 }
 
-/** Whether ADK can run a whole tree live. */
-function isLiveTree(root: BaseAgent): boolean {
-  return converses(root) && root.subAgents.every(isLiveTree);
-}
-
-/** Whether an agent talks with the user itself, or routes the user to an agent that does. */
-function converses(agent: BaseAgent): boolean {
-  return isLlmAgent(agent) || isRoutedAgent(agent);
-}
-
 /**
  * The workflow agent (such as a `SequentialAgent`) that an agent is a step of, or null. When a call is answered, ADK can resume an LLM agent but not
  * a workflow agent, so inside one no call can wait for a user or a browser. Agents that are nodes of a `Workflow` can wait: see `workflow-runs.ts`.
@@ -304,18 +306,20 @@ export function waitsInWorkflows(root: AgentRoot, override: ApprovalOverride): s
   });
 }
 
-/** A warning for each tool whose calls may wait although its agent is used as a tool: such calls fail. */
+/** A warning for each tool whose calls may wait although its agent is used as a tool and cannot be resumed: such calls fail. */
 export function waitsInAgentTools(root: AgentRoot, override: ApprovalOverride): string[] {
   const inside = (agent: BaseAgent, path: string): string[] => [
     ...(isLlmAgent(agent) ? agent.tools.filter(isBaseTool) : [])
       .filter((tool) => mayWaitHere(tool, override))
       .map(
         ({ name }) =>
-          `Calls of ${name} by the agent "${path}" fail where they would wait: an agent that is used as a tool can wait neither for an approval nor for the browser.`,
+          `Calls of ${name} by the agent "${path}" fail where they would wait: it is used as a tool in a place where ADK cannot resume it (inside a Sequential, Parallel or Loop agent, or by a tool that overrides runAsync of AgentTool).`,
       ),
     ...agent.subAgents.flatMap((sub) => inside(sub, `${path} > ${sub.name}`)),
   ];
-  return agentsUsedAsTools(root).flatMap(({ agent, path }) => inside(agent, path.join(' > ')));
+  return agentsUsedAsTools(root).flatMap(({ agent, path, canPause }) =>
+    canPause ? [] : inside(agent, path.join(' > ')),
+  );
 }
 
 function mayWaitHere(tool: BaseTool, override: ApprovalOverride): boolean {

@@ -4,6 +4,8 @@ import {
   type BaseNode,
   isApp,
   isBaseAgent,
+  isLlmAgent,
+  isRoutedAgent,
   isWorkflow,
   ParallelWorker,
   type RunnableRoot,
@@ -41,6 +43,16 @@ export function* agentsIn(root: AgentRoot): Generator<BaseAgent> {
 export function findAgent(root: AgentRoot, name: string): BaseAgent | undefined {
   for (const agent of agentsIn(root)) if (agent.name === name) return agent;
   return undefined;
+}
+
+/** Whether every agent of a tree talks with the user itself, or routes the user to an agent that does. ADK can run such a tree live, and resume it. */
+export function isConversable(agent: BaseAgent): boolean {
+  return converses(agent) && agent.subAgents.every(isConversable);
+}
+
+/** Whether an agent talks with the user itself, or routes the user to an agent that does. */
+export function converses(agent: BaseAgent): boolean {
+  return isLlmAgent(agent) || isRoutedAgent(agent);
 }
 
 /** Whether a node is a tool that runs without an agent. */

@@ -16,11 +16,13 @@ import {
   ToolConfirmation,
 } from '@google/adk';
 import type { Question } from '../protocol/index.ts';
+import { PAUSED, runPausable } from './agent-tool-runs.ts';
+import { pausableAgent, runDecided } from './agent-tools.ts';
 import { type AgentRoot, findAgent } from './agents.ts';
 import { type AnsweredCall, runAfterTool } from './callbacks.ts';
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
-import { runDecided, type ServerTools } from './run.ts';
+import type { AgentPlace, InnerHost, ServerTools } from './run.ts';
 import type { FileChunk } from './saved-files.ts';
 import { servicesFor, type ToolServices } from './services.ts';
 import { type CallLink, ToolContext } from './tool-context.ts';
@@ -35,6 +37,8 @@ export interface DeferredPlace {
   session: Session;
   agent: string;
   invocationId: string;
+  /** For a call inside an agent that is used as a tool: the session of the conversation. `session` is that of the agent. */
+  outer?: Session;
 }
 
 /** Everything that a stored call needs to run later, possibly in another process. */
@@ -49,12 +53,18 @@ export interface DeferredExecution extends DeferredPlace {
   /** The answer that the user sent to the tool together with the approval; null when there is none. */
   answer: unknown;
   signal: AbortSignal;
+  /** For runs of agents that are used as tools. */
+  host: InnerHost;
+  /** The place of the call among agents that are used as tools, when it has one. */
+  place: AgentPlace | undefined;
+  /** Whether the call may have been started before. */
+  isContinued: boolean;
 }
 
 /**
  * The outcome of a deferred call. `asks`: the tool itself wants a user to confirm before it does anything. `waits`: a long-running tool was started,
- * and its output comes from outside. An output also has the session that the tool read, so that conflicting state changes are found when they are
- * stored, and the files that the tool saved.
+ * and its output comes from outside; or the tool is an agent, and calls inside it wait. An output also has the session that the tool read, so that
+ * conflicting state changes are found when they are stored, and the files that the tool saved.
  */
 export type Outcome =
   | { kind: 'output'; output: unknown; actions: EventActions; session: Session; files?: FileChunk[] }
@@ -79,11 +89,12 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
       const isConfirmed = execution.approved || isWaived;
       const context = toolContextOf(execution, abortSignal, isConfirmed, link);
       const call = { tool, agent, args, context };
-      const output = await tools.start(abortSignal, () => callTool(call));
+      const output = await tools.start(abortSignal, () => callTool(call, execution));
+      if (output === PAUSED) return { kind: 'waits' };
       const question = takeConfirmationRequest(context, callId);
       if (question) return { kind: 'asks', question };
       if (tool.isLongRunning && output == null) return { kind: 'waits' };
-      return await answered(call, output, session);
+      return await answered(call, output, execution.outer ?? session);
     });
   } catch (error) {
     return failure(error);
@@ -96,13 +107,13 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
  * Completes a stored call whose output came from outside, such as from the browser: checks the output, and calls the after-tool callbacks with it.
  */
 export async function answerDeferred(execution: DeferredExecution, output: unknown): Promise<Outcome> {
-  const { tool, tools, args, session, signal } = execution;
+  const { tool, tools, args, session, outer = session, signal } = execution;
   const agent = agentOf(execution);
   try {
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
       const context = toolContextOf(execution, abortSignal, execution.approved);
       const valid = tool instanceof DuologueTool ? tool.checkOutput(output) : output;
-      return await answered({ tool, agent, args, context }, valid, session);
+      return await answered({ tool, agent, args, context }, valid, outer);
     });
   } catch (error) {
     return failure(error);
@@ -140,10 +151,20 @@ function failure(error: unknown): Outcome {
 }
 
 /** Runs a tool. When the tool throws, a plugin may give a response instead. */
-async function callTool({ tool, args, context: toolContext }: AnsweredCall): Promise<unknown> {
+async function callTool(
+  { tool, args, context: toolContext }: AnsweredCall,
+  { host, place, isContinued, tools }: DeferredExecution,
+): Promise<unknown> {
   try {
     const override = pluginIn(toolContext.invocationContext)?.override;
-    const output = await runDecided(execution(tool, toolContext), { args, toolContext }, override);
+    const agent = place?.isAgent ? pausableAgent(tool) : null;
+    const output = await (place && agent
+      ? runPausable({
+          ...{ agent, args, host, path: place.path, isContinued, override, tools, context: toolContext },
+          isRecorded: true,
+        })
+      : runDecided(execution(tool, toolContext), { args, toolContext }, override, host));
+    if (output === PAUSED) return output;
     checkState(tool.name, toolContext.actions.stateDelta);
     return toJsonOutput(tool.name, output);
   } catch (thrown) {
@@ -182,14 +203,14 @@ function agentOf({ rootAgent, agent }: DeferredPlace): BaseAgent {
 }
 
 function contextOf(place: DeferredPlace, abortSignal?: AbortSignal): InvocationContext {
-  const { invocationId, session, sessionService, pluginManager, services } = place;
+  const { invocationId, session, outer = session, sessionService, pluginManager, services } = place;
   return new InvocationContext({
     invocationId,
     agent: agentOf(place),
     session: { ...session, state: { ...session.state } },
     sessionService,
     pluginManager,
-    ...servicesFor(services, session),
+    ...servicesFor(services, outer),
     ...(abortSignal ? { abortSignal } : {}),
   });
 }

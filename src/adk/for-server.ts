@@ -1,3 +1,5 @@
+export { innerPlugins } from './agent-tool-runs.ts';
+export { pausableAgent } from './agent-tools.ts';
 export {
   agentToolNames,
   checkCopy,
@@ -23,6 +25,7 @@ export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
 export {
   afterOlderRewind,
+  answerWithin,
   danglingCalls,
   type FileSource,
   fileReference,
@@ -30,13 +33,16 @@ export {
   resumptionOf,
   rewindEvent,
   toContent,
+  withinOf,
 } from './history.ts';
 export { MessageChunks, type MessageOutput, usageIn } from './message-chunks.ts';
 export {
+  type AgentPlace,
   type ApprovalOverride,
   approvalMessageOf,
   approvalTimeoutOf,
   type DeferredCall,
+  type InnerHost,
   preliminaryOutput,
   ServerTools,
   unlessAborted,

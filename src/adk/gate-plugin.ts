@@ -175,7 +175,7 @@ export class ActiveRun implements RunView {
   }
 }
 
-function withQuestion(facts: ToolFacts | undefined): Pick<ToolFacts, 'question'> {
+function withQuestion(facts: Pick<ToolFacts, 'question'> | undefined): Pick<ToolFacts, 'question'> {
   return facts?.question ? { question: facts.question } : {};
 }
 

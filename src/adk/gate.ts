@@ -13,6 +13,8 @@ import {
   ToolConfirmation,
 } from '@google/adk';
 import type { Question, ToolFacts } from '../protocol/index.ts';
+import { PAUSED, runPausable } from './agent-tool-runs.ts';
+import { type InnerRun, innerRunOf, pausableAgent, refuseInside, runDecided } from './agent-tools.ts';
 import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
 import { type AgentRoot, agentsIn } from './agents.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
@@ -20,17 +22,7 @@ import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
 import { confirmationQuestion } from './questions.ts';
-import {
-  approvalMessageOf,
-  approvalTimeoutOf,
-  decide,
-  type InnerRun,
-  innerRunOf,
-  mayWait,
-  refuseInside,
-  runDecided,
-  unlessAborted,
-} from './run.ts';
+import { approvalMessageOf, approvalTimeoutOf, decide, mayWait, unlessAborted } from './run.ts';
 import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
 
 /** Puts gates before the tools of every LLM agent of a tree, and of every agent that is used as a tool there. A second call changes nothing. */
@@ -166,6 +158,8 @@ class Gated extends BaseTool {
     if (!active) throw new Error('The run is over.');
 
     const changed = changesIn(toolContext);
+    const path = [...(active.run.path ?? []), toolContext.agentName];
+    const isAgent = this.pausableIn(active, toolContext) !== null;
     const decision =
       active.decisionOn(id, args) ??
       active.decided(id, args, await plugin.decide(this.inner, args, toolContext));
@@ -187,6 +181,7 @@ class Gated extends BaseTool {
           ? (decision.approvalMessage ?? approvalMessageOf(this.inner, args))
           : undefined,
         ...(isLongRunning && { isLongRunning }),
+        ...(isAgent && { agents: { within: null, path, isAgent } }),
       });
       return this.answerLater(true);
     };
@@ -208,6 +203,8 @@ class Gated extends BaseTool {
       markRun(toolContext, 'threw');
       throw error;
     });
+    // The agent that is used as a tool waits. Its call is recorded now, and the calls inside it after that.
+    if (output === PAUSED) return later({ runsOn: 'server', asks: false });
     const question = takeConfirmationRequest(toolContext, id);
     if (question) return later({ runsOn: decision.runsOn, asks: true, question });
     // A long-running tool returned nothing: its output comes later, from outside.
@@ -216,7 +213,13 @@ class Gated extends BaseTool {
     return active.keep(id, output);
   }
 
-  /** Runs a tool inside an agent that is used as a tool. A call that would have to wait is refused. */
+  /** The agent of this tool, when it can pause here. */
+  private pausableIn(active: ActiveRun, context: Context) {
+    const canWait = active.run.inner !== undefined && whyNotWait(this.name, false, context) === null;
+    return canWait ? pausableAgent(this.inner) : null;
+  }
+
+  /** Runs a tool inside an agent that is used as a tool and cannot pause. A call that would have to wait is refused. */
   private async runInside(run: InnerRun, request: ToolRequest): Promise<unknown> {
     const { inner } = this;
     const { args, toolContext } = request;
@@ -237,9 +240,19 @@ class Gated extends BaseTool {
     const { args, toolContext } = request;
     const override = pluginIn(toolContext.invocationContext)?.override;
     if (FRAMEWORK.has(this.name)) return runDecided(inner, request, override);
+    const { inner: host, tools, path = [] } = active.run;
+    const agent = this.pausableIn(active, toolContext);
     const output = await unlessAborted(
-      active.run.tools.runInLoop(inner, toolContext, async (context) => {
-        const returned = await runDecided(inner, { args, toolContext: context }, override);
+      tools.runInLoop(inner, toolContext, async (context) => {
+        const returned = await (agent && host
+          ? runPausable({
+              ...{ agent, args, context, host, override, tools },
+              path: [...path, context.agentName],
+              isRecorded: false,
+              isContinued: false,
+            })
+          : runDecided(inner, { args, toolContext: context }, override, host));
+        if (returned === PAUSED) return returned;
         checkState(this.name, context.actions.stateDelta);
         return toJsonOutput(this.name, returned);
       }),
@@ -287,20 +300,23 @@ async function keepChanges(
   await sessionService?.appendEvent({ session, event });
 }
 
-/** Throws for a call that ADK could not resume after an answer, so that the user is not asked in vain. */
-function checkMayWait(tool: string, { asks }: ToolFacts, { invocationContext }: Context): void {
+/** Throws for a call that could not be resumed after an answer, so that the user is not asked in vain. */
+function checkMayWait(tool: string, { asks }: ToolFacts, context: Context): void {
+  const why = whyNotWait(tool, asks, context);
+  if (why !== null) throw new Error(why);
+}
+
+/** Why a call could not be resumed after an answer; null when it could. */
+function whyNotWait(tool: string, asks: boolean, { invocationContext }: Context): string | null {
   const { agent, liveRequestQueue, nodeToolDepth } = invocationContext;
   const workflow = agent && !liveRequestQueue ? workflowAround(agent) : null;
-  if (workflow) throw new Error(cannotWait(tool, asks, workflow));
+  if (workflow) return cannotWait(tool, asks, workflow);
   const whom = asks ? 'an approval' : 'an answer from outside';
   if (nodeToolDepth > 0)
-    throw new Error(
-      `${tool} waits for ${whom}, but no call can wait inside a workflow that is used as a tool.`,
-    );
+    return `${tool} waits for ${whom}, but no call can wait inside a workflow that is used as a tool.`;
   if (agent && pluginIn(invocationContext)?.agents.has(agent.name) === false)
-    throw new Error(
-      `${tool} waits for ${whom}, which the agent "${agent.name}" cannot get: the workflow created the agent while it ran, so no later process could find it.`,
-    );
+    return `${tool} waits for ${whom}, which the agent "${agent.name}" cannot get: the workflow created the agent while it ran, so no later process could find it.`;
+  return null;
 }
 
 /**

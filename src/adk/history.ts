@@ -28,6 +28,19 @@ export const PENDING_RESPONSE = {
 
 const CONFIRMATION = 'adk_request_confirmation';
 
+/** Key in the custom metadata of an event that answers a call inside an agent that is used as a tool: the id of the call whose tool that agent is. */
+const WITHIN = 'duologueWithin';
+
+/** Marks an event as the answer to a call inside an agent that is used as a tool. The agents of the conversation do not see the event. */
+export function answerWithin(event: Event, callId: string): Event {
+  return { ...event, author: 'user', customMetadata: { ...event.customMetadata, [WITHIN]: callId } };
+}
+
+/** The call whose tool is the agent inside which an event answers a call; undefined for any other event. */
+export function withinOf({ customMetadata }: Event): string | undefined {
+  return customMetadata?.[WITHIN] as string | undefined;
+}
+
 /** An event that rewinds the history to before the given event. */
 export function rewindEvent(toEventId: string): Event {
   return createEvent({ author: 'user', customMetadata: { [REWIND]: toEventId } });
@@ -84,7 +97,7 @@ export function prepareHistory(
   all: Event[],
   options: { placeholders: boolean },
 ): { events: Event[]; open: Event[] } {
-  const events = withoutRewound(all);
+  const events = withoutInner(withoutRewound(all));
   const { responses, inPlace, open } = survey(events);
   if (inPlace && !(open.length > 0 && options.placeholders)) return { events, open };
 
@@ -118,6 +131,13 @@ function pendingFor(call: { id?: string; name?: string }): FunctionResponse {
     ...(call.name === undefined ? {} : { name: call.name }),
     response: { ...PENDING_RESPONSE },
   };
+}
+
+/** The events that the agents of the conversation see. */
+export function withoutInner(events: Event[]): Event[] {
+  return events.some((event) => withinOf(event) !== undefined)
+    ? events.filter((event) => withinOf(event) === undefined)
+    : events;
 }
 
 function withoutRewound(events: Event[]): Event[] {
@@ -165,7 +185,7 @@ function survey(events: Event[]): {
 
 /** The calls in a history that have no response, with the event that made each. */
 export function danglingCalls(all: Event[]): { id: string; name: string; event: Event }[] {
-  const events = withoutRewound(all);
+  const events = withoutInner(withoutRewound(all));
   const { responses } = survey(events);
   return events.flatMap((event) =>
     event.author === 'user'
@@ -309,7 +329,8 @@ const KEPT_MS = 100 * 60 * 1000;
  * How a live run can resume the provider's session of the last run. Only possible if every event since belongs to that session; otherwise null, and a
  * new session gets the history.
  */
-export function resumptionOf(events: readonly Event[], now: number): Resumption | null {
+export function resumptionOf(all: readonly Event[], now: number): Resumption | null {
+  const events = withoutInner([...all]);
   const index = events.findLastIndex((event) => event.liveSessionResumptionUpdate !== undefined);
   const begun = events[index];
   const handle = begun?.liveSessionResumptionUpdate?.newHandle;

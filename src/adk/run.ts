@@ -1,59 +1,16 @@
-import { type BaseTool, type Context, createEventActions, isAgentTool } from '@google/adk';
+import {
+  type BaseTool,
+  type Context,
+  createEventActions,
+  type Event,
+  isAgentTool,
+  type Session,
+} from '@google/adk';
 import { type ToolFacts, toolTimedOut } from '../protocol/index.ts';
 import type { AgentFastPath } from './fast-path.ts';
 import { isQuestionTool, questionOf } from './questions.ts';
 import { type CallFacts, CallLink, type CallOutlet, ToolContext } from './tool-context.ts';
 import { DuologueTool } from './tools.ts';
-
-/** The run of an agent that is used as a tool. The gates of that agent's tools use it. */
-export interface InnerRun {
-  /** The names of the tools that need approval, whatever their definitions say (`toolsRequiringApproval`). */
-  readonly override: readonly string[] | undefined;
-  /** Why the first call that was refused inside this run cannot wait; the outer call ends with this text. */
-  refusal: string | null;
-}
-
-/**
- * Inner runs by the abort signal of the outer call. The signal is the only thing of the outer call that ADK passes on to runs inside it, at any
- * depth.
- */
-const runs = new WeakMap<AbortSignal, InnerRun>();
-
-/** The inner run that a context belongs to; undefined outside of agents that are used as tools. */
-export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefined }): InnerRun | undefined {
-  return abortSignal && runs.get(abortSignal);
-}
-
-/**
- * Runs an agent that is used as a tool. ADK runs the agent in a separate run, without plugins and without a user: where a call inside would wait, ADK
- * ends that run and returns an empty text. This function throws the reason instead, so that the outer call fails with it.
- */
-async function runAgentTool(
-  tool: BaseTool,
-  request: { args: Record<string, unknown>; toolContext: Context },
-  override: readonly string[] | undefined,
-): Promise<unknown> {
-  const { abortSignal } = request.toolContext;
-  // An agent tool inside another one: the outermost call reports the refusal.
-  if (!abortSignal || runs.has(abortSignal)) return tool.runAsync(request);
-  const run: InnerRun = { override, refusal: null };
-  runs.set(abortSignal, run);
-  try {
-    const output = await tool.runAsync(request);
-    if (run.refusal !== null) throw new Error(run.refusal);
-    return output;
-  } finally {
-    runs.delete(abortSignal);
-  }
-}
-
-/** Refuses a call inside an agent that is used as a tool, and ends the inner run: its model cannot get the answer either. */
-export function refuseInside(run: InnerRun, tool: string, asks: boolean, context: Context): never {
-  const what = asks ? 'asks for an approval' : 'waits for an answer from outside';
-  run.refusal ??= `${tool} ${what}, which the agent "${context.agentName}" cannot get while it is used as a tool.`;
-  context.invocationContext.endInvocation = true;
-  throw new Error(run.refusal);
-}
 
 /** The decision about a call. It is made once, before the call runs, so that approval request, ledger and execution agree. */
 export interface Decision extends ToolFacts {
@@ -68,8 +25,36 @@ export interface Decision extends ToolFacts {
   approvalMessage?: string;
 }
 
+/** The place of a call among agents that are used as tools. */
+export interface AgentPlace {
+  /** The id of the call whose tool is the agent that made this call; null for a call of one of the conversation's own agents. */
+  within: string | null;
+  /** The names of the agents on the way to the call: the agent of the conversation that called the first tool, and at last the agent that made this call. */
+  path: string[];
+  /** Whether the tool of this call is an agent that can pause: its run continues when the calls within it have ended. */
+  isAgent: boolean;
+}
+
+/** What the runs of agents that are used as tools need from their conversation. */
+export interface InnerHost {
+  /** The session of an agent that is used as a tool, with its newest events. Creates it with `state` when there is none. */
+  open(agentName: string, state: Record<string, unknown>): Promise<Session>;
+  /** Whether the history has events before those that a session was returned with. */
+  hasOlder(session: Session): boolean;
+  /** The recorded call with this id: the call that it was made within, and whether it has ended. */
+  find(callId: string): Promise<{ within: string | null; hasEnded: boolean } | null>;
+  /** The events that answer calls which were made within a call, by the id of the answered call. */
+  answersWithin(callId: string, ids: ReadonlySet<string>): Promise<Map<string, Event>>;
+  /** Records a call that was made within a recorded call. Resolves when it is recorded. */
+  defer(call: DeferredCall): Promise<void>;
+  /** Calls that wait until the call that they were made within is recorded, by id. */
+  readonly pending: Map<string, DeferredCall>;
+}
+
 /** A call that ADK made and that is answered later: by the user, the browser, or a tool that runs meanwhile. */
-export interface DeferredCall extends ToolFacts {
+export interface DeferredCall extends Omit<ToolFacts, 'agents'> {
+  /** The place of the call among agents that are used as tools, when it has one. */
+  agents?: AgentPlace | undefined;
   id: string;
   toolName: string;
   args: Record<string, unknown>;
@@ -105,6 +90,10 @@ export interface Run {
   defer(call: DeferredCall): Promise<void>;
   /** The calls of the session that wait now. */
   openCalls(): readonly OpenCall[];
+  /** For runs of agents that are used as tools. Without it such an agent cannot pause. */
+  readonly inner?: InnerHost;
+  /** For the run of an agent that is used as a tool: the names of the agents on the way to it. */
+  readonly path?: readonly string[];
 }
 
 /** The names of the tools that need approval, whatever their definitions say; undefined leaves it to the definitions. */
@@ -154,16 +143,6 @@ export async function decide(
 function asking(tool: BaseTool, asks: boolean, override: ApprovalOverride): { asks: boolean; waived?: true } {
   if (!override) return { asks };
   return override.includes(tool.name) ? { asks: true } : { asks: false, ...(asks ? { waived: true } : {}) };
-}
-
-/** Runs a tool that the gate has allowed. `override` applies to the tools inside an agent that is used as a tool. */
-export function runDecided(
-  tool: BaseTool,
-  request: { args: Record<string, unknown>; toolContext: Context },
-  override: ApprovalOverride,
-): Promise<unknown> {
-  if (isAgentTool(tool)) return runAgentTool(tool, request, override);
-  return tool instanceof DuologueTool ? tool.runDecided(request) : tool.runAsync(request);
 }
 
 async function asksNatively(
@@ -257,6 +236,12 @@ export class ServerTools {
 
   constructor(rules: ServerToolRules) {
     this.rules = rules;
+  }
+
+  /** The same rules with a tool lock of its own, for tools that run while another one holds the lock of this object. Such tools send nothing while they run. */
+  apart(): ServerTools {
+    const { outlet: _, ...rules } = this.rules;
+    return new ServerTools(rules);
   }
 
   /** Waits for the tool lock; the returned function releases it. Null when the signal aborts first. */

@@ -9,7 +9,7 @@ import {
   type LlmAgent,
   type NodeContext,
 } from '@google/adk';
-import { danglingCalls } from './history.ts';
+import { danglingCalls, withoutInner } from './history.ts';
 import { interruptIds, isAskedByNode } from './node-questions.ts';
 import { unlessAborted } from './run.ts';
 
@@ -123,6 +123,8 @@ function continued(context: NodeContext, input: unknown): NodeContext {
  */
 export function prepareWorkflow(context: InvocationContext): string | null {
   const { events } = context.session;
+  const seen = withoutInner(events);
+  if (seen !== events) events.splice(0, events.length, ...seen);
   const isResumed = !events.some(
     ({ invocationId, customMetadata }) =>
       invocationId === context.invocationId && customMetadata?.duologue !== 'resume',

@@ -48,6 +48,13 @@ const KINDS: Record<string, { tool: (run: () => object) => BaseTool; why: string
   },
 };
 
+/** A tool of an application that changes what ADK's own does, so that its agent cannot be resumed. */
+class OwnAgentTool extends AgentTool {
+  override runAsync(request: Parameters<AgentTool['runAsync']>[0]): Promise<unknown> {
+    return super.runAsync(request);
+  }
+}
+
 /** An agent that uses another one as a tool, so many times over. */
 function nested(tool: BaseTool, depth: number, own: BaseTool[] = []) {
   const inner = new ScriptedModel([[call(name)], [text('I did it.')]]);
@@ -61,7 +68,7 @@ function nested(tool: BaseTool, depth: number, own: BaseTool[] = []) {
       name: level === depth ? 'assistant' : 'office',
       description,
       model,
-      tools: [new AgentTool({ agent }), ...(level === depth ? own : [])],
+      tools: [new OwnAgentTool({ agent }), ...(level === depth ? own : [])],
     });
   }
   return { agent, outer, inner };
@@ -80,61 +87,64 @@ function responseIn(model: ScriptedModel): unknown {
   return parts.flatMap(({ functionResponse }) => functionResponse?.response ?? [])[0];
 }
 
-describe.each(WAYS)('a tool that waits inside an agent that is used as a tool: %s', (way) => {
-  const cases = Object.entries(KINDS).flatMap(([kind, made]) =>
-    [1, 2].map((depth) => ({ kind, depth, ...made })),
-  );
+describe.each(WAYS)(
+  'a tool that waits inside an agent that is used as a tool and cannot be resumed: %s',
+  (way) => {
+    const cases = Object.entries(KINDS).flatMap(([kind, made]) =>
+      [1, 2].map((depth) => ({ kind, depth, ...made })),
+    );
 
-  it.each(cases)(
-    '[T27] $kind, depth $depth: person and model get the reason',
-    async ({ tool, why, names, depth }) => {
-      let ran = 0;
+    it.each(cases)(
+      '[T27c] $kind, depth $depth: person and model get the reason',
+      async ({ tool, why, names, depth }) => {
+        let ran = 0;
+        const run = () => {
+          ran++;
+          return {};
+        };
+        // The server refuses a name that none of the agent's own tools has.
+        const own = names ? [tool(run)] : [];
+        const { agent, outer } = nested(tool(run), depth, own);
+        const chunks = await answer(way, { agent, ...(names ? { toolsRequiringApproval: names } : {}) });
+        const errorText = `${why}, which the agent "banker" cannot get while it is used as a tool.`;
+        expect(chunks.filter(({ type }) => type.startsWith('tool-output-'))).toEqual([
+          { type: 'tool-output-error', toolCallId: 'call-1', errorText },
+        ]);
+        expect(responseIn(outer)).toEqual({ error: errorText });
+        expect(chunks.some((chunk) => chunk.type === 'text-delta' && chunk.delta === 'Well.')).toBe(true);
+        expect(ran).toBe(0);
+      },
+    );
+
+    it('[T27c] a tool that waits for nothing runs, also when an option says that it does not ask', async () => {
+      const seen: string[] = [];
       const run = () => {
-        ran++;
+        seen.push('ran');
         return {};
       };
-      // The server refuses a name that none of the agent's own tools has.
-      const own = names ? [tool(run)] : [];
-      const { agent, outer } = nested(tool(run), depth, own);
-      const chunks = await answer(way, { agent, ...(names ? { toolsRequiringApproval: names } : {}) });
-      const errorText = `${why}, which the agent "banker" cannot get while it is used as a tool.`;
-      expect(chunks.filter(({ type }) => type.startsWith('tool-output-'))).toEqual([
-        { type: 'tool-output-error', toolCallId: 'call-1', errorText },
-      ]);
-      expect(responseIn(outer)).toEqual({ error: errorText });
-      expect(chunks.some((chunk) => chunk.type === 'text-delta' && chunk.delta === 'Well.')).toBe(true);
-      expect(ran).toBe(0);
-    },
-  );
-
-  it('[T27] a tool that waits for nothing runs, also when an option says that it does not ask', async () => {
-    const seen: string[] = [];
-    const run = () => {
-      seen.push('ran');
-      return {};
-    };
-    const plain = nested(defineTool({ name, description, execute: run }), 1);
-    const waived = nested(
-      new FunctionTool({ name, description, requireConfirmation: true, execute: run }),
-      1,
-    );
-    const outputs = [
-      ...(await answer(way, { agent: plain.agent })),
-      ...(await answer(way, { agent: waived.agent, toolsRequiringApproval: [] })),
-    ].filter(({ type }) => type.startsWith('tool-output-'));
-    expect(outputs).toMatchObject([{ output: 'I did it.' }, { output: 'I did it.' }]);
-    expect(seen).toEqual(['ran', 'ran']);
-  });
-});
+      const plain = nested(defineTool({ name, description, execute: run }), 1);
+      const waived = nested(
+        new FunctionTool({ name, description, requireConfirmation: true, execute: run }),
+        1,
+      );
+      const outputs = [
+        ...(await answer(way, { agent: plain.agent })),
+        ...(await answer(way, { agent: waived.agent, toolsRequiringApproval: [] })),
+      ].filter(({ type }) => type.startsWith('tool-output-'));
+      expect(outputs).toMatchObject([{ output: 'I did it.' }, { output: 'I did it.' }]);
+      expect(seen).toEqual(['ran', 'ran']);
+    });
+  },
+);
 
 describe('a server whose agent is used as a tool', () => {
-  it('[T27] says at its start which tools cannot be called there', () => {
+  it('[T27c] says at its start which tools cannot be called there', () => {
     const warnings: string[] = [];
     const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
     const { agent } = nested(defineTool({ name, description, needsApproval: true, execute: () => ({}) }), 2);
     harness([], [], { agent, logger });
     expect(warnings).toEqual([
-      'Calls of act by the agent "assistant > office > banker" fail where they would wait: an agent that is used as a tool can wait neither for an approval nor for the browser.',
+      'Calls of act by the agent "assistant > office > banker" fail where they would wait: it is used as a tool in a place where ADK cannot resume it (inside a Sequential, Parallel or Loop agent, or by a tool that overrides runAsync of AgentTool).',
     ]);
   });
 });

@@ -494,11 +494,11 @@ describe('what the application hangs around tools', () => {
     }
   });
 
-  it('[T27] an agent used as a tool fails when a tool inside it asks, since no person can be asked', async () => {
+  it('[T27] an agent used as a tool waits when a tool inside it asks', async () => {
     const log: string[] = [];
     const inner = new ScriptedModel([
       [call('process_payment', { amount: 5, recipient: 'A' })],
-      [text('I could not pay.')],
+      [text('I paid.')],
     ]);
     const helper = new LlmAgent({
       name: 'helper',
@@ -506,15 +506,18 @@ describe('what the application hangs around tools', () => {
       model: inner,
       tools: [fourTools(log).payment],
     });
-    const { made } = setup([[call('helper', { request: 'pay' })], [text('It could not.')]], () => [
+    const { made } = setup([[call('helper', { request: 'pay' })], [text('It did.')]], () => [
       new AgentTool({ agent: helper }),
     ]);
     const first = await made.post(say('pay'));
-    expect(outputs(first)).toEqual([
-      'process_payment asks for an approval, which the agent "helper" cannot get while it is used as a tool.',
-    ]);
+    expect(outputs(first)).toEqual([]);
     expect(log).toEqual([]);
-    expect(inner.requests).toHaveLength(1);
+    const second = await answers(made, first, approve());
+    expect(outputs(second)).toEqual([
+      { success: true, recipient: 'A', amount: 5, wallet_balance: 995 },
+      'I paid.',
+    ]);
+    expect(log).toEqual(['pay A 5']);
   });
 });
 

@@ -13,7 +13,7 @@ const MAX_FILE_LINES = 450;
 /** The owners of a conversation, from the bottom up, with their files. Each calls only those before it. */
 const owners: Record<string, string[]> = {
   context: ['context', 'effects', 'inputs', 'policy', 'errors'].map((name) => `state/${name}.ts`),
-  messages: ['messages', 'open-calls', 'call-states'].map((name) => `state/${name}.ts`),
+  messages: ['messages', 'open-calls', 'paused-agents', 'call-states'].map((name) => `state/${name}.ts`),
   run: ['state/agent-run.ts', 'state/call-reports.ts'],
   speech: ['state/speech.ts'],
   calls: ['state/calls/'],

@@ -69,6 +69,12 @@ export const toolFacts = z.object({
   question: askedQuestion
     .optional()
     .describe('the call is a question to the user, and its output is the answer'),
+  agents: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'the agents on the way to a call inside an agent that is used as a tool; the last one made the call',
+    ),
 });
 
 const tokenUsage = z.object({

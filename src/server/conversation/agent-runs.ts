@@ -2,6 +2,7 @@ import { type Event, LiveRequestQueue, type LlmResponse, type RunConfig, Streami
 import type { Blob, Content } from '@google/genai';
 import {
   type DeferredCall,
+  type InnerHost,
   type RunView,
   resumptionOf,
   type ServerTools,
@@ -24,6 +25,7 @@ export interface AgentRunsContext {
   history: History;
   tools: ServerTools;
   openCalls: () => CallRecord[];
+  inner: InnerHost;
   /** Applies an input that a run causes, such as an event of the agent, to the state. */
   apply: (input: Input) => void;
   /** Called with the error of a run that failed. */
@@ -127,6 +129,16 @@ export class AgentRuns {
     run.cancelDeadline ??= engine.clock.after(END_MS, late);
   }
 
+  /** Defers a call that ADK made in a run, or inside an agent that is used as a tool. Resolves when the call is recorded. */
+  async defer(n: number, call: DeferredCall): Promise<void> {
+    const ticket = ++this.lastTicket;
+    const released = new Promise<void>((resolve, reject) => {
+      this.waitingCalls.set(ticket, (error) => (error === null ? resolve() : reject(new Error(error))));
+    });
+    this.context.apply({ type: 'deferred', n, call, ticket });
+    await released.finally(() => this.waitingCalls.delete(ticket));
+  }
+
   /** Lets ADK continue with a deferred call. `error` says why the call could not be stored; null when it is stored. */
   releaseCall(ticket: Ticket, error: string | null): void {
     this.waitingCalls.get(ticket)?.(error);
@@ -148,7 +160,7 @@ export class AgentRuns {
 
   /** Reads the events of a run. Returns its failure, or null. Never rejects. */
   private async read(run: OpenRun, request: RunRequest): Promise<Failure | null> {
-    const { engine, history, tools, openCalls, apply, room, onFault } = this.context;
+    const { engine, history, tools, openCalls, inner, apply, room, onFault } = this.context;
     const { plugin } = engine;
     const { appName, userId, sessionId: id } = history.key;
     let view: RunView | null = null;
@@ -160,20 +172,14 @@ export class AgentRuns {
       return ++count % EVENTS_IN_A_ROW === 0 ? nextRound() : undefined;
     };
     try {
-      const defer = async (call: DeferredCall): Promise<void> => {
-        const ticket = ++this.lastTicket;
-        const released = new Promise<void>((resolve, reject) => {
-          this.waitingCalls.set(ticket, (error) => (error === null ? resolve() : reject(new Error(error))));
-        });
-        apply({ type: 'deferred', n: run.n, call, ticket });
-        await released.finally(() => this.waitingCalls.delete(ticket));
-      };
+      const defer = (call: DeferredCall) => this.defer(run.n, call);
       // The state needs only the deltas of a partial text, so they go to the state directly, past ADK's layers.
       const fastPath = (response: LlmResponse, from: Speaker) =>
         run.isOver ? undefined : pass({ ...response, ...from } as Event);
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
-      view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, fastPath });
+      const active = { live, optimistic, defer, tools, openCalls, inner, fastPath };
+      view = plugin.begin({ appName, userId, id }, active);
       // The run takes input once ADK has read the session. Input that is stored before would reach the model twice: in the history and through the
       // queue.
       if (run.queue) {

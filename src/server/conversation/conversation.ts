@@ -7,6 +7,7 @@ import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import { tellTool } from '../ledger/decision-callbacks.ts';
 import { History } from '../ledger/history.ts';
+import { innerHost, toolOf } from '../ledger/inner-runs.ts';
 import type { SessionLog } from '../log/log.ts';
 import { Output } from '../output/output.ts';
 import type {
@@ -36,7 +37,7 @@ import { Reading } from './reading.ts';
 import { announcedBy, type RecoveredSession, type RecoverySource, recoverSession } from './recovery.ts';
 import { ConversationState } from './state/conversation-state.ts';
 import { StoreWriter } from './store-writer.ts';
-import { ToolRunner, toolOf } from './tool-runner.ts';
+import { ToolRunner } from './tool-runner.ts';
 
 /** How long closing a conversation waits for its run to end. */
 const END_MS = 5000;
@@ -54,6 +55,7 @@ const MOVED = 'Another server took this conversation over. Try again in a moment
 export class Conversation implements Session {
   readonly key: OwnedKey;
   private readonly engine: Engine;
+  private readonly history: History;
   /** Whether the session had no messages when this process opened it. */
   private readonly wasNew: boolean;
   private readonly log: SessionLog;
@@ -80,6 +82,7 @@ export class Conversation implements Session {
     const onFault = (error: unknown) => this.runner.fault(error);
     this.key = key;
     this.engine = engine;
+    this.history = history;
     this.wasNew = isNew;
     this.log = log;
     this.output = new Output({
@@ -105,7 +108,8 @@ export class Conversation implements Session {
       const apply = runner.apply.bind(runner);
       const openCalls = () => state.openCalls;
       const circumstancesOf = (callId: string) => state.circumstancesOf(callId);
-      const tools = new ToolRunner({ key, engine, history, apply, circumstancesOf, logFields });
+      const inner = innerHost(source, (call) => runs.defer(0, call));
+      const tools = new ToolRunner({ key, engine, history, inner, apply, circumstancesOf, logFields });
       const store = new StoreWriter({
         key,
         engine,
@@ -120,9 +124,10 @@ export class Conversation implements Session {
         },
         logFields,
       });
-      const runs = new AgentRuns({
+      const runs: AgentRuns = new AgentRuns({
         engine,
         history,
+        inner,
         apply,
         onFault,
         tools: tools.tools,
@@ -356,7 +361,7 @@ export class Conversation implements Session {
   /** Gives up the ownership of a session that has no clients here. Resolves when another process can own it. */
   release(): Promise<void> {
     this.log.close();
-    this.engine.sessionService.disown(this.key);
+    this.history.disown();
     return this.engine.owners.release(this.key);
   }
 

@@ -15,7 +15,9 @@ import {
   Approvals,
   decisionIn,
   endEvent,
+  INTERRUPTION,
   isUndecided,
+  LEDGER,
   outputChunk,
   stateOf,
   timeoutOutcome,
@@ -24,6 +26,7 @@ import {
 } from '../ledger/approvals.ts';
 import type { History } from '../ledger/history.ts';
 import { isStreaming, keepText, missedOutputs, reconcile } from '../ledger/history.ts';
+import { toolOf } from '../ledger/inner-runs.ts';
 import type { SessionLog } from '../log/log.ts';
 import { messagesIn, messagesToStore, restOf } from '../log/take-over.ts';
 import { sentLength } from '../output/heard-text.ts';
@@ -32,7 +35,6 @@ import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { MessageRequest, Recovered } from './state/inputs.ts';
 import { fingerprint } from './state/messages.ts';
-import { toolOf } from './tool-runner.ts';
 
 /** The session to recover, and where its data is. */
 export interface RecoverySource {
@@ -258,13 +260,17 @@ async function endInterruptedCalls(source: RecoverySource, calls: CallRecord[]):
   const messages = new Map<string, Message | null>();
   const open: CallRecord[] = [];
   for (const found of calls) {
-    const call = await expireIfLate(source, found);
+    const call = await restarted(source, await expireIfLate(source, found));
     const message = messages.get(call.messageId) ?? (await store.loadMessage(key, call.messageId));
     messages.set(call.messageId, message);
     const fold = message && new MessageFold(message);
     const decided = decisionIn(call);
     if (decided !== null) fold?.decide(call.id, decided, call.reason ?? undefined);
-    const outcome = unfinishedOutcome(call) ?? (isLate(call, engine) ? timeoutOutcome(call) : null);
+    const within = call.agents?.within;
+    const isOrphan = within != null && !open.some(({ id }) => id === within);
+    const outcome = isOrphan
+      ? INTERRUPTION
+      : (unfinishedOutcome(call) ?? (isLate(call, engine) ? timeoutOutcome(call) : null));
     if (outcome) {
       await history.append(endEvent(call, outcome));
       for (const id of [call.approvalId, call.id]) {
@@ -274,6 +280,12 @@ async function endInterruptedCalls(source: RecoverySource, calls: CallRecord[]):
     if (message && (decided !== null || outcome)) await store.putMessage(key, message);
   }
   return open;
+}
+
+/** The call of an agent that is used as a tool, when an earlier process died while the agent ran: its run continues from its stored events. */
+async function restarted({ key, engine }: RecoverySource, call: CallRecord): Promise<CallRecord> {
+  if (!call.agents?.isAgent || call.status !== 'running') return call;
+  return (await engine.store.moveCall(key, { id: call.id, ...LEDGER.restart }, null)) ?? call;
 }
 
 function isLate({ expiresAt }: CallRecord, { clock }: Engine): boolean {

@@ -117,10 +117,11 @@ export class StoreWriter {
         return;
       case 'show':
       case 'park':
+      case 'resume':
         await this.setDeadline(write.do, write.call);
         return;
       case 'take':
-        return { isTaken: (await this.take(write.call)) !== null };
+        return { isTaken: (await this.take(write)) !== null };
       case 'expire':
         return { decided: await this.expire(write) };
       case 'answer':
@@ -156,8 +157,8 @@ export class StoreWriter {
     }
   }
 
-  /** Stores the deadline of a call whose approval request is shown, or whose tool was started and gets its output from outside. */
-  private async setDeadline(step: 'show' | 'park', { id, expiresAt }: CallRecord): Promise<void> {
+  /** Stores the deadline of a call whose approval request is shown, or whose tool was started and gets its output from outside; or of an agent that continues. */
+  private async setDeadline(step: 'show' | 'park' | 'resume', { id, expiresAt }: CallRecord): Promise<void> {
     const { key, engine } = this.context;
     await engine.store.moveCall(key, { id, ...LEDGER[step], expiresAt }, null);
   }
@@ -247,10 +248,9 @@ export class StoreWriter {
     return decided && { call: decided, by: key.user };
   }
 
-  private take(call: CallRecord): Promise<CallRecord | null> {
+  private take({ call, wasReady }: WriteOf<'take'>): Promise<CallRecord | null> {
     const { key, engine } = this.context;
-    if (call.approvalId !== null)
-      return this.approvals.consume(call, call.runsOn === 'client' ? call.expiresAt : null);
+    if (!wasReady) return this.approvals.consume(call, call.runsOn === 'client' ? call.expiresAt : null);
     return engine.store.moveCall(key, { id: call.id, ...LEDGER.take }, null);
   }
 

@@ -1,8 +1,15 @@
-import type { BaseTool } from '@google/adk';
-import { answerDeferred, findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
+import {
+  answerDeferred,
+  findTool,
+  type InnerHost,
+  type Outcome,
+  runDeferred,
+  ServerTools,
+} from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
 import { completeFacts } from '../ledger/call-facts.ts';
 import type { History } from '../ledger/history.ts';
+import { placeOf, toolOf } from '../ledger/inner-runs.ts';
 import { CallOutput } from '../output/call-output.ts';
 import { storedOutcome } from '../output/stored-outcome.ts';
 import type { CallRecord, OwnedKey } from '../store/store.ts';
@@ -13,6 +20,7 @@ export interface ToolRunnerContext {
   key: OwnedKey;
   engine: Engine;
   history: History;
+  inner: InnerHost;
   /** Applies an input that a tool causes, such as its outcome, to the state. */
   apply: (input: Input) => void;
   /** What the state knows of the circumstances of a call. */
@@ -28,11 +36,15 @@ export class ToolRunner {
   private readonly context: ToolRunnerContext;
   private readonly releases = new Map<string, () => void>();
   private stopping = new AbortController();
+  /** Calls whose tool was started here. */
+  private readonly started = new Set<string>();
+  private readonly openedAt: number;
 
   constructor(context: ToolRunnerContext) {
     const { key, engine, apply, logFields } = context;
     const { clock, options, owners, logger } = engine;
     this.context = context;
+    this.openedAt = clock.now();
     this.tools = new ServerTools({
       timeoutMs: options.toolTimeoutMs,
       concurrent: options.concurrentTools,
@@ -88,6 +100,13 @@ export class ToolRunner {
     this.stopping = new AbortController();
   }
 
+  /** Whether the tool of a call may have been started before, here or by an earlier process. */
+  private isContinued({ id, issuedAt }: CallRecord): boolean {
+    const wasStarted = this.started.has(id) || issuedAt < this.openedAt;
+    this.started.add(id);
+    return wasStarted;
+  }
+
   private async outcomeOf(call: CallRecord, run: typeof runDeferred): Promise<Outcome> {
     const { signal } = this.stopping;
     try {
@@ -104,25 +123,13 @@ export class ToolRunner {
         approved: call.approvalId !== null,
         answer: call.answer,
         signal,
+        host: this.context.inner,
+        place: call.agents,
+        isContinued: this.isContinued(call),
       });
       return await storedOutcome(this.context, outcome, call.toolName);
     } catch (error) {
       return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
     }
   }
-}
-
-/** The session and the agents in which the tool of a stored call is looked up. */
-type ToolSource = Pick<ToolRunnerContext, 'engine' | 'history'>;
-
-/** Finds the tool of a stored call in this process; undefined when its agent no longer has a tool of that name. */
-export async function toolOf(source: ToolSource, call: CallRecord): Promise<BaseTool | undefined> {
-  return findTool(await placeOf(source, call), call.toolName);
-}
-
-async function placeOf({ engine, history }: ToolSource, { agent, invocationId }: CallRecord) {
-  const { rootAgent, sessionService, runner } = engine;
-  const session = await history.loadForTools();
-  const { pluginManager } = runner;
-  return { rootAgent, sessionService, pluginManager, services: runner, agent, invocationId, session };
 }

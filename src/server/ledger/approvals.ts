@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Session as AdkSession, Event, EventActions } from '@google/adk';
 import {
+  answerWithin,
   type FileChunk,
   type Outcome,
   responseEvent,
@@ -59,6 +60,10 @@ export const LEDGER = {
   consume: { from: 'approved', to: 'running' },
   take: { from: 'ready', to: 'running' },
   park: { from: 'running', to: 'parked' },
+  /** An agent that is used as a tool continues: the calls inside it have ended. */
+  resume: { from: 'parked', to: 'ready' },
+  /** The process died while an agent that is used as a tool ran: the run continues from its stored events. */
+  restart: { from: 'running', to: 'ready' },
 } as const satisfies Record<string, { from: CallStatus; to: CallStatus }>;
 
 /** How a new decision sees each status of a call. `used`: the approval was consumed, the call has ended, or the call needs no approval. */
@@ -99,11 +104,12 @@ export function timeoutOutcome(call: CallRecord): Failure | null {
 
 /** The outcome of a call that a process left unfinished when it died; null when the call continues. */
 export function unfinishedOutcome(call: CallRecord): CallOutcome | null {
-  const { status, reason, runsOn, approvalId } = call;
+  const { status, reason, runsOn, approvalId, agents } = call;
   if (status === 'denied' && approvalId !== null) return { kind: 'denied', reason };
   if (status === 'denied') return { kind: 'error', errorText: reason ?? declinedText() };
   if (status === 'expired') return { kind: 'error', errorText: reason ?? timeoutText(call) };
-  return status === 'running' && runsOn === 'server' ? { kind: 'error', errorText: OUTCOME_UNKNOWN } : null;
+  const isLost = status === 'running' && runsOn === 'server' && !agents?.isAgent;
+  return isLost ? { kind: 'error', errorText: OUTCOME_UNKNOWN } : null;
 }
 
 /** The state of a call that another process left open. `isShown`: whether a message shows its approval request. */
@@ -399,11 +405,13 @@ export function endEvent(call: CallRecord, outcome: CallOutcome): Event {
   const { id, toolName: name } = call;
   const response = responseOf(outcome);
   const isOutput = outcome.kind === 'output';
-  return responseEvent(call, [{ id, name, response }], isOutput ? outcome.actions : undefined, {
+  const event = responseEvent(call, [{ id, name, response }], isOutput ? outcome.actions : undefined, {
     settled: outcome.kind,
     ...(isOutput ? withSavedFiles(outcome.files ?? []) : {}),
     ...(isOutput && response !== outcome.output ? { wrapped: true } : {}),
   });
+  const within = call.agents?.within;
+  return within ? answerWithin(event, within) : event;
 }
 
 /** The chunk with which clients get the outcome. */

@@ -5,13 +5,16 @@ import {
   getFunctionCalls,
   getFunctionResponses,
 } from '@google/adk';
-import { danglingCalls, responseEvent, rewindEvent, savedFilesIn } from '../../adk/for-server.ts';
+import { danglingCalls, responseEvent, rewindEvent, savedFilesIn, withinOf } from '../../adk/for-server.ts';
 import { type Chunk, type Message, MessageFold, ProtocolError, toolNameOf } from '../../protocol/index.ts';
 import { hasOutcome } from '../../protocol/tool-call.ts';
 import { cutText } from '../output/heard-text.ts';
 import { textOf } from '../output/output.ts';
 import type { StoreSessionService } from '../store/adk-sessions.ts';
-import type { AcceptedRequest, OwnedKey, Store } from '../store/store.ts';
+import type { AcceptedRequest, CallRecord, OwnedKey, Store } from '../store/store.ts';
+
+/** How much of an old history is read at once. */
+const PAGE = { events: 500, bytes: 4 * 1024 * 1024 };
 
 /** The agent's history of a session: the events that ADK writes, and those that the server adds because ADK does not write them. */
 export class History {
@@ -19,6 +22,8 @@ export class History {
   readonly key: { appName: string; userId: string; sessionId: string };
   private readonly service: StoreSessionService;
   private readonly owned: OwnedKey;
+  /** The sessions of agents that are used as tools, by the name of the agent; this process owns them too. */
+  private readonly inner = new Map<string, Promise<OwnedKey>>();
 
   constructor(service: StoreSessionService, owned: OwnedKey) {
     const { app, user, id } = owned;
@@ -41,6 +46,58 @@ export class History {
     const session = await this.service.load(this.owned, options);
     if (!session) throw new ProtocolError('not_found', 'There is no such session.');
     return session;
+  }
+
+  /** The session of an agent that is used as a tool, which has the id of this session; created with `state` when it does not exist. */
+  async loadInner(agentName: string, state: Record<string, unknown>): Promise<AdkSession> {
+    const { service, owned, inner } = this;
+    const taken = inner.get(agentName) ?? service.take({ ...owned, app: agentName }, state);
+    inner.set(agentName, taken);
+    try {
+      const session = await service.load(await taken, { forTools: true });
+      if (!session) throw new ProtocolError('not_found', 'There is no such session.');
+      return session;
+    } catch (error) {
+      inner.delete(agentName);
+      throw error;
+    }
+  }
+
+  /** A recorded call of the session; null when there is none with this id. */
+  findCall(store: Store, id: string): Promise<CallRecord | null> {
+    return store.findCall(this.owned, { id });
+  }
+
+  /** Whether the history has events before those that a session was returned with. */
+  hasOlder(session: AdkSession): boolean {
+    return this.service.hasOlder(session);
+  }
+
+  /** The events that answer calls inside the agent that is the tool of a call, by the ids of the answered calls. */
+  async answersWithin(store: Store, callId: string, ids: ReadonlySet<string>): Promise<Map<string, Event>> {
+    const found = new Map<string, Event>();
+    const look = (events: readonly Event[]) => {
+      for (const event of events) {
+        if (withinOf(event) !== callId) continue;
+        for (const { id = '' } of getFunctionResponses(event)) if (ids.has(id)) found.set(id, event);
+      }
+    };
+    const session = await this.load();
+    look(session.events);
+    for (let from = 0; found.size < ids.size && this.service.hasOlder(session); ) {
+      const page = await store.loadEvents(this.owned, { from, ...PAGE });
+      if (!page?.events.length) break;
+      look(page.events);
+      from += page.events.length;
+    }
+    return found;
+  }
+
+  /** This process no longer owns the session, nor those of the agents that are used as tools. */
+  disown(): void {
+    const { service, owned, inner } = this;
+    service.disown(owned);
+    for (const taken of inner.values()) taken.then((key) => service.disown(key)).catch(() => undefined);
   }
 
   /** Adds an event, and stores the request that is accepted with it. */

@@ -375,3 +375,27 @@ begin
   return next c;
 end $$;
 `;
+
+/** Calls have their place among agents that are used as tools. */
+export const CALLS_OF_AGENTS = `
+alter table {schema}.calls add column agents text;
+
+create or replace function {schema}.issue_calls(
+  p_name text, p_fence bigint, p_at bigint, p_operation uuid, p_calls json, p_lines json
+) returns void language plpgsql as $$
+declare s bigint := {schema}.need(p_name, p_fence); c {schema}.calls; l json;
+begin
+  for c in select * from json_populate_recordset(null::{schema}.calls, p_calls) loop
+    if exists (select from {schema}.calls where session = s and id = c.id and operation = p_operation) then return; end if;
+    insert into {schema}.calls (session, id, approval_id, tool_name, args, args_hash, runs_on, status, reason, message_id,
+        agent, invocation_id, branch, issued_at, expires_at, question, answer, agents)
+      values (s, c.id, c.approval_id, c.tool_name, c.args, c.args_hash, c.runs_on, c.status, c.reason, c.message_id,
+        c.agent, c.invocation_id, c.branch, c.issued_at, c.expires_at, c.question, c.answer, c.agents);
+  end loop;
+  -- Only now: a second one of this id is found above by its operation otherwise, and taken for the first that was sent again.
+  update {schema}.calls set operation = p_operation where session = s and id in (select e ->> 'id' from json_array_elements(p_calls) e);
+  for l in select * from json_array_elements(p_lines) loop
+    perform {schema}.add_line(p_name, p_at, l, null);
+  end loop;
+end $$;
+`;

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { StoreError } from '../store/store.ts';
 import { ARTIFACTS } from './artifact-statements.ts';
-import { DELETE_REFUSED_LINES, FUNCTIONS, QUESTIONS, SERVER_API } from './functions.ts';
+import { CALLS_OF_AGENTS, DELETE_REFUSED_LINES, FUNCTIONS, QUESTIONS, SERVER_API } from './functions.ts';
 import { TABLES } from './tables.ts';
 
 /** The steps from an empty schema, as SQL; step `n` leads to version `n + 1`. Released steps are never changed. */
@@ -12,6 +12,7 @@ export const migrations: readonly string[] = [
   SERVER_API,
   QUESTIONS,
   ARTIFACTS,
+  CALLS_OF_AGENTS,
 ];
 
 /**

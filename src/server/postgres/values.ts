@@ -135,6 +135,7 @@ export function callsIn(calls: readonly CallRecord[]): string {
       expires_at: call.expiresAt,
       question: orNull(call.question, (question) => toJson(question, 'The question')),
       answer: orNull(call.answer, (answer) => toJson(answer, 'The answer')),
+      agents: orNull(call.agents ?? null, (agents) => toJson(agents, 'The agents')),
     })),
   );
 }

@@ -172,6 +172,9 @@ export const migrations: readonly Migration[] = [
       );
     `);
   },
+  function callsOfAgents(db) {
+    db.exec('alter table calls add column agents text');
+  },
 ];
 
 /** Brings the file to the newest version, each step in a transaction of its own; refuses a file of a newer version. */

@@ -148,8 +148,8 @@ export function waitingTable(db: Database) {
 export function callTable(db: Database) {
   const add = db.prepare(
     `insert into calls (session, id, approval_id, tool_name, args, args_hash, runs_on, status, reason, message_id,
-       agent, invocation_id, branch, issued_at, expires_at, question, answer)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       agent, invocation_id, branch, issued_at, expires_at, question, answer, agents)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const open = db.prepare<CallRow>(
     `select * from calls where session = ? and status <> 'settled' order by n`,
@@ -213,6 +213,7 @@ export function callTable(db: Database) {
         call.expiresAt,
         orNull(call.question, (question) => toJson(question, 'The question')),
         orNull(call.answer, (answer) => toJson(answer, 'The answer')),
+        orNull(call.agents ?? null, (agents) => toJson(agents, 'The agents')),
       );
     },
     /** The calls that are not settled, in the order of issue. */

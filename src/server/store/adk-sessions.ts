@@ -276,6 +276,19 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     });
   }
 
+  /** Makes this process the owner of a session, which is created with `state` when it does not exist. */
+  async take(key: SessionKey, state: Record<string, unknown>): Promise<OwnedKey> {
+    let owned = await this.#store.own(key);
+    if (!owned) {
+      const { app: appName, user: userId, id: sessionId } = key;
+      await this.createSession({ appName, userId, sessionId, state });
+      owned = await this.#store.own(key);
+    }
+    if (!owned) throw new StoreError(`The session ${key.id} of the agent "${key.app}" was removed.`);
+    this.own(owned);
+    return owned;
+  }
+
   /**
    * Makes later writes to the session carry this owner's fence. The session is read again, because another owner may have written to it, unless it is new
    * (`isEmpty`).

@@ -338,6 +338,7 @@ export interface CallRow {
   expires_at: number | null;
   question: string | null;
   answer: string | null;
+  agents: string | null;
 }
 
 /** A row of the table `audit_lines`. */
@@ -404,6 +405,7 @@ export function callOf(row: CallRow): CallRecord {
     agent: fromText(row.agent),
     invocationId: fromText(row.invocation_id),
     branch: orNull(row.branch, fromText),
+    ...(row.agents === null ? {} : { agents: fromJson<NonNullable<CallRecord['agents']>>(row.agents) }),
     issuedAt: row.issued_at,
     expiresAt: row.expires_at,
   };

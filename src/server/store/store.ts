@@ -1,4 +1,5 @@
 import type { Event } from '@google/adk';
+import type { AgentPlace } from '../../adk/for-server.ts';
 import type { Message, Question } from '../../protocol/index.ts';
 import type { ArtifactStore } from './artifacts.ts';
 import type { OwnedKey, SessionKey } from './keys.ts';
@@ -133,6 +134,8 @@ export interface CallRecord {
   agent: string;
   invocationId: string;
   branch: string | null;
+  /** The place of the call among agents that are used as tools; left out for a call that has none. */
+  agents?: AgentPlace | undefined;
   issuedAt: number;
   /** The deadline of the approval request, and after the approval that of the browser's output. */
   expiresAt: number | null;

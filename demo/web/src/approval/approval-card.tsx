@@ -14,6 +14,7 @@ import { useDecidedElsewhere } from './elsewhere.tsx';
 import { LOOKS } from './look.ts';
 import { questionOf, sentenceOf } from './question.ts';
 import { type Reach, useReach } from './reach.tsx';
+import { reveal } from './reveal.ts';
 import { Sentence } from './sentence.tsx';
 import { SettledCard } from './settled-card.tsx';
 import { KEYS } from './shortcuts.ts';
@@ -89,6 +90,7 @@ export function ApprovalCard({
           <p id={title} className={`leading-snug ${isAsking ? 'text-xl text-ink' : 'text-base text-soft'}`}>
             <Sentence question={question} />
           </p>
+          <AskedBy agents={part.toolMetadata?.agents} />
           {text ? <p className="text-sm text-soft">{text}</p> : null}
           {!isAsking && part.approval?.reason ? (
             <p className="text-sm text-soft">
@@ -112,6 +114,17 @@ export function ApprovalCard({
         </div>
       )}
     </section>
+  );
+}
+
+/** The agents on the way to a call that was made inside an agent that is used as a tool. */
+function AskedBy({ agents }: { agents: readonly string[] | undefined }): ReactNode {
+  const { approval } = useLanguage().messages;
+  if (agents === undefined) return null;
+  return (
+    <p className="text-sm text-soft" data-testid="approval-agents">
+      {approval.askedBy(agents.map(reveal).join(' › '))}
+    </p>
   );
 }
 

@@ -142,6 +142,7 @@ export const en = {
     addReason: 'Add a reason',
     reasonHint: 'Press Enter to deny with this reason.',
     place: (index: number, count: number) => `${index} of ${count}`,
+    askedBy: (agents: string) => `Asked by ${agents}`,
     yourReason: 'Your reason',
     details: 'Details of the request',
     noDetails: 'No further details.',

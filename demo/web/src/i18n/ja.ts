@@ -146,6 +146,7 @@ export const ja: Messages = {
     addReason: '理由を追加',
     reasonHint: 'Enter を押すと、この理由で拒否します。',
     place: (index, count) => `${count} 件中 ${index} 件目`,
+    askedBy: (agents) => `依頼したエージェント：${agents}`,
     yourReason: 'あなたの理由',
     details: '承認する内容の詳細',
     noDetails: 'ほかの詳細はありません。',

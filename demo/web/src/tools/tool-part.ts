@@ -18,7 +18,7 @@ export interface ToolPart {
   /** Whether the output is only progress: the tool still runs. */
   preliminary?: boolean;
   errorText?: string;
-  toolMetadata?: { runsOn?: 'server' | 'client'; asks?: boolean };
+  toolMetadata?: { runsOn?: 'server' | 'client'; asks?: boolean; agents?: readonly string[] };
   approval?: {
     id: string;
     approved?: boolean;

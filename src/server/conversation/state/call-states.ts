@@ -5,7 +5,8 @@ import type { CallRecord, CallStatus } from '../../store/store.ts';
  * The state of a call on the server. `issuing`: it is being stored, and clients do not know of it. `queued`: it needs approval, and its approval
  * request is not shown yet. `asked`: its approval request is shown. `approved`: it waits for the tool lock, or for the browser. `denied`: the user
  * denied it. `ready`: it needs no approval, and waits for the tool lock. `running`: its tool runs on the server, or the after-tool callbacks get an
- * output of the browser. `client`: the browser runs it. `parked`: a long-running tool was started on the server, and its output comes from outside.
+ * output of the browser. `client`: the browser runs it. `parked`: a long-running tool was started on the server, and its output comes from outside; or its
+ * tool is an agent, and waits for calls inside it.
  * `ending`: its outcome is known, and waits for a run that can tell the model. `settled`: it has an outcome.
  */
 export type CallState =
@@ -32,6 +33,7 @@ export type CallEvent =
   | 'take'
   | 'hand-over'
   | 'park'
+  | 'resume'
   | 'end'
   | 'settle';
 
@@ -45,7 +47,7 @@ export const CALL_TRANSITIONS: Readonly<Record<CallState, Partial<Record<CallEve
   ready: { take: 'running', end: 'ending', settle: 'settled' },
   running: { ask: 'queued', park: 'parked', end: 'ending', settle: 'settled' },
   client: { take: 'running', end: 'ending', settle: 'settled' },
-  parked: { take: 'running', end: 'ending', settle: 'settled' },
+  parked: { take: 'running', resume: 'ready', end: 'ending', settle: 'settled' },
   ending: { settle: 'settled' },
   settled: {},
 };
@@ -72,8 +74,8 @@ export function storedAs(state: CallState): CallStatus {
 }
 
 /** Which party must act on a call. The output of a long-running tool comes from outside, although the tool was started on the server. */
-export function waitsFor(state: CallState, { runsOn }: CallRecord): ReturnType<typeof waitingFor> {
-  const place = state === 'parked' ? 'client' : state === 'running' ? 'server' : runsOn;
+export function waitsFor(state: CallState, { runsOn, agents }: CallRecord): ReturnType<typeof waitingFor> {
+  const place = state === 'parked' && !agents?.isAgent ? 'client' : state === 'running' ? 'server' : runsOn;
   return waitingFor({ runsOn: place, asks: false, ...SEEN[state] });
 }
 

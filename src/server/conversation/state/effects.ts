@@ -70,8 +70,9 @@ export type Write =
   /** Adds an "interrupted" response for a call that has no record in the store. */
   | { do: 'append-interrupted'; call: DeferredCall }
   | { do: 'issue'; call: CallRecord }
-  | { do: 'show' | 'park'; call: CallRecord }
-  | { do: 'take'; call: CallRecord }
+  | { do: 'show' | 'park' | 'resume'; call: CallRecord }
+  /** `wasReady`: no approval is used, though the call may have one. */
+  | { do: 'take'; call: CallRecord; wasReady: boolean }
   | { do: 'expire'; call: CallRecord; reason: string }
   /** The user answered a question, declined to answer it, or sent an answer that does not fit; or a tool asks for approval while it runs. */
   | { do: 'answer' | 'decline' | 'refuse' | 'ask'; call: CallRecord; reason: string | null }

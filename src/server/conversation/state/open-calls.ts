@@ -43,6 +43,8 @@ export class OpenCall {
   private announced: boolean;
   private confirming: boolean;
   private expiring = false;
+  /** Whether the tool was started without using an approval. */
+  private ready = false;
   private decider: { by: Identity | null; connection: string | null } = { by: null, connection: null };
 
   constructor(record: CallRecord, state: CallState, facts: CallFacts) {
@@ -112,6 +114,21 @@ export class OpenCall {
     return this.current === 'running' || this.current === 'ending';
   }
 
+  /** The id of the call whose tool is the agent that made this call; null for a call of the conversation's own agents. */
+  get within(): string | null {
+    return this.stored.agents?.within ?? null;
+  }
+
+  /** Whether the tool of the call is an agent that waits for calls inside it. */
+  get isPaused(): boolean {
+    return this.current === 'parked' && this.stored.agents?.isAgent === true;
+  }
+
+  /** Whether the tool was started without using an approval. */
+  get wasReady(): boolean {
+    return this.ready;
+  }
+
   /** Whether the call was approved and the approval is not used yet. */
   get holdsApproval(): boolean {
     return this.current === 'approved';
@@ -142,6 +159,7 @@ export class OpenCall {
   apply(event: Exclude<CallEvent, 'end'>): boolean {
     const next = CALL_TRANSITIONS[this.current][event];
     if (next === undefined || next === 'ending') return false;
+    if (event === 'take') this.ready = this.current !== 'approved';
     this.enter(next);
     if (next !== 'settled') this.stored = { ...this.stored, status: storedAs(next) };
     return true;
@@ -206,7 +224,7 @@ export class OpenCall {
 
   /** Puts a call whose start could not be stored back into its state before the start. */
   putBack(): void {
-    this.enter(this.stored.approvalId === null ? 'ready' : 'approved');
+    this.enter(this.ready ? 'ready' : 'approved');
     this.stored = { ...this.stored, status: storedAs(this.current) };
   }
 
@@ -314,10 +332,14 @@ export class OpenCalls {
     return false;
   }
 
-  /** Whether a call whose approval request was shown has no outcome yet, decided or not. */
+  /** Whether a call whose approval request was shown has no outcome yet, decided or not. An agent that was approved does not count while it works. */
   get isShowing(): boolean {
     return this.all.some(
-      ({ record, state }) => record.approvalId !== null && state !== 'queued' && state !== 'issuing',
+      ({ record, state }) =>
+        record.approvalId !== null &&
+        state !== 'queued' &&
+        state !== 'issuing' &&
+        !(record.agents?.isAgent && (state === 'running' || state === 'parked' || state === 'ready')),
     );
   }
 
@@ -376,6 +398,7 @@ export class OpenCalls {
         agent: call.agent,
         invocationId: call.invocationId,
         branch: call.branch ?? null,
+        ...(call.agents ? { agents: call.agents } : {}),
         issuedAt: now,
         expiresAt: next === 'client' && !call.isLongRunning ? clientDeadline : null,
       },

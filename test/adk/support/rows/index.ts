@@ -1,4 +1,5 @@
 import type { Row } from '../matrix.ts';
+import { AGENT_TOOLS } from './agent-tools.ts';
 import { CALLBACKS } from './callbacks.ts';
 import { PARALLEL } from './parallel.ts';
 import { QUESTIONS } from './questions.ts';
@@ -13,6 +14,7 @@ export const ROWS: readonly Row[] = [
   ...WORKFLOWS,
   ...PARALLEL,
   ...QUESTIONS,
+  ...AGENT_TOOLS,
   ...REFUSALS,
   ...CALLBACKS,
   ...SERVICES,

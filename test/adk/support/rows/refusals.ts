@@ -34,18 +34,19 @@ export const REFUSALS: Row[] = [
   ),
 
   refused(
-    'approval, browser tool or confirmation inside an `AgentTool`',
+    'the same inside an `AgentTool` whose agent is Sequential, Parallel or Loop',
     'refused when called, named at start',
     async (place) => {
       const inner = new ScriptedModel([[call('act', {}, 'inner-1')], [text('It cannot.')]]);
       const banker = new LlmAgent({ name: 'banker', description: 'A banker.', model: inner, tools: [act] });
-      const model = new ScriptedModel([[call('banker', { request: 'go' }, 'call-1')], [text('Well.')]]);
-      const agent = new LlmAgent({ name: 'assistant', model, tools: [new AgentTool({ agent: banker })] });
+      const bank = new SequentialAgent({ name: 'bank', description: 'A bank.', subAgents: [banker] });
+      const model = new ScriptedModel([[call('bank', { request: 'go' }, 'call-1')], [text('Well.')]]);
+      const agent = new LlmAgent({ name: 'assistant', model, tools: [new AgentTool({ agent: bank })] });
       const warnings: string[] = [];
       const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
       const { say } = await place.talk({ agent, logger });
       expect(warnings).toEqual([
-        'Calls of act by the agent "assistant > banker" fail where they would wait: an agent that is used as a tool can wait neither for an approval nor for the browser.',
+        'Calls of act by the agent "assistant > bank > banker" fail where they would wait: it is used as a tool in a place where ADK cannot resume it (inside a Sequential, Parallel or Loop agent, or by a tool that overrides runAsync of AgentTool).',
       ]);
       expect(the(await say('go'), 'tool-output-error').errorText).toBe(
         'act asks for an approval, which the agent "banker" cannot get while it is used as a tool.',

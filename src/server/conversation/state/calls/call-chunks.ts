@@ -57,14 +57,18 @@ export class CallChunks {
     const { runsOn, approvalId, question, expiresAt } = call.record;
     const expiry = expiresAt === null ? {} : { expiresAt };
     const asked = call.asksForAnswer && question ? { question: { ...question, ...expiry } } : {};
-    this.sayCall(call.record, { runsOn, asks: approvalId !== null, ...asked }, draft);
+    this.sayCall(
+      call.record,
+      { runsOn, asks: approvalId !== null, ...asked, ...agentsOf(call.record) },
+      draft,
+    );
   }
 
   /** Sends the input of a call again, so that the new response shows the client which browser tool to run. */
   repeatInput({ record }: OpenCall, draft: Draft): void {
     if (this.usesConfirmations) return;
     const { id: toolCallId, toolName, args: input, runsOn } = record;
-    const toolMetadata = { runsOn, asks: true };
+    const toolMetadata = { runsOn, asks: true, ...agentsOf(record) };
     this.messages.say(draft, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
   }
 
@@ -100,7 +104,7 @@ export class CallChunks {
         toolName: CONFIRMATION_TOOL,
         args: { originalFunctionCall: { id, name, args }, toolConfirmation: { ...about, confirmed: false } },
       },
-      { runsOn: 'client', asks: false },
+      { runsOn: 'client', asks: false, ...agentsOf(call.record) },
       draft,
     );
   }
@@ -144,4 +148,9 @@ export class CallChunks {
     messages.say(draft, { type: 'tool-input-start', toolCallId, toolName, toolMetadata });
     messages.say(draft, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
   }
+}
+
+/** The agents on the way to a call inside an agent that is used as a tool, for the user who decides about it. */
+function agentsOf({ agents }: CallRecord): Pick<ToolFacts, 'agents'> {
+  return agents?.within ? { agents: agents.path } : {};
 }

@@ -17,6 +17,7 @@ import type { LateCall, Purpose, Ticket } from '../effects.ts';
 import type { DecidedBefore } from '../inputs.ts';
 import type { Draft, Messages } from '../messages.ts';
 import type { OpenCall, OpenCalls } from '../open-calls.ts';
+import { orphansIn, resumeAgents } from '../paused-agents.ts';
 import { ApprovalRequests } from './approval-requests.ts';
 import { CallChunks } from './call-chunks.ts';
 import { Decisions, type Step } from './decisions.ts';
@@ -89,7 +90,9 @@ export class Calls {
         if (call.isAnnounced) this.settleLate(call, INTERRUPTION);
         else outcomes.endUnannounced(call, INTERRUPTION);
       } else {
-        if (run.isLive && event !== 'allow') messages.setWorking(false);
+        // The model may speak in another message while an agent that is used as a tool asks.
+        const isActive = call.within === null || messages.active === draft;
+        if (run.isLive && event !== 'allow' && isActive) messages.setWorking(false);
         messages.closeBlocksOf(draft);
         if (event === 'hand-over' && !call.isAnnounced && !context.policy.hasResponse) requests.hold(call);
         else if (event !== 'ask') {
@@ -218,7 +221,8 @@ export class Calls {
     const { context } = this;
     const { id: callId } = call.record;
     const after = context.takeSince(mark);
-    context.store([{ do: 'take', call: call.record }], { for: 'execution', callId, ...seen }, after);
+    const { record, wasReady } = call;
+    context.store([{ do: 'take', call: record, wasReady }], { for: 'execution', callId, ...seen }, after);
   }
 
   private queueForLock(call: OpenCall): void {
@@ -317,6 +321,20 @@ export class Calls {
     if (approvalId === null) return this.askLate(call, outcome.question);
     const errorText = `${toolName} asked again for a confirmation it already had.`;
     outcomes.end(call, { kind: 'error', errorText });
+  }
+
+  /**
+   * Continues the agents that are used as tools whose calls have ended, ends calls whose agent has ended, and shows the next request if a call ended. Called
+   * after every input.
+   */
+  continue(): void {
+    const { context, open } = this;
+    for (const call of orphansIn(open)) this.outcomes.end(call, INTERRUPTION);
+    for (const call of context.isClosed ? [] : resumeAgents(open)) {
+      context.store([{ do: 'resume', call: call.record }], null);
+      this.queueForLock(call);
+    }
+    this.requests.showDue();
   }
 
   /** Shows the approval request of a tool that asks while it runs. The tool has done nothing yet, and runs again once the user has approved. */

@@ -52,7 +52,9 @@ export class Outcomes {
     if (call.discard()) return;
     const isInterrupted = outcome.kind === 'error' && outcome.interrupted === true;
     const isCancelled = run.hasCancelled(call.record.id);
-    const isHeard = !isInterrupted && !isOffline && !isCancelled && !context.isAbandoned && !hasResponse;
+    const isInside = call.within !== null;
+    const isHeard =
+      !isInterrupted && !isOffline && !isCancelled && !isInside && !context.isAbandoned && !hasResponse;
     if (isHeard && !pauseEndsRun && !run.isOpen) {
       // The outcome waits for a live run. Stored before ADK has read the session, it would reach the model twice: in the history and as a response.
       if (call.endLater(outcome, acknowledges)) run.openLive();
@@ -68,7 +70,7 @@ export class Outcomes {
       return this.publishSettled(this.endQuietly(call, outcome, acknowledges));
     if (!open.settle(call)) return;
     messages.turnTo(owner);
-    const replyTo = pauseEndsRun ? null : run.expectResponse(record.id, outcome);
+    const replyTo = pauseEndsRun || isInside ? null : run.expectResponse(record.id, outcome);
     if (pauseEndsRun && isHeard) this.addNotice(record, outcome);
     const report = (shown: CallOutcome, isStored = true): Effect[] => {
       const mark = context.mark();
@@ -116,6 +118,7 @@ export class Outcomes {
       if (!open.hasIn(owner.id)) messages.finish(owner, { interrupted: true });
       return;
     }
+    if (record.agents?.within) this.requests.setDue();
     if (!isHeard) return;
     const isComplete = !open.in(owner.id).some((other) => other.record.invocationId === record.invocationId);
     messages.expect(owner, isComplete);
@@ -170,7 +173,7 @@ export class Outcomes {
     this.open.settle(call);
     this.messages.endLeftover(this.messages.get(record.messageId));
     const mark = context.mark();
-    this.run.sendResponse(record, responseOf(outcome));
+    if (call.within === null) this.run.sendResponse(record, responseOf(outcome));
     context.storeInAnyCase(outcomeWrites(record, outcome), context.takeSince(mark));
   }
 

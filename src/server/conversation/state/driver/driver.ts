@@ -180,6 +180,12 @@ export class Driver {
       context.store([...storeText(cutText), dangling], null);
       return true;
     }
+    // The response continues while an agent that is used as a tool works on, outside ADK's loop.
+    if (response && error === null && !response.isStopped && open.areAtWork) {
+      messages.closeBlocksOf(draft);
+      response.stage = { is: 'answering', steps: [] };
+      return false;
+    }
     if (error !== null) this.events.failed(draft, error);
     const waits = response ? open.size > 0 || response.isStopped : open.hasIn(draft.id);
     if (!draft.hasContent && !waits && draft.failure === null)
@@ -308,7 +314,15 @@ export class Driver {
 
   /** Handles a call that ADK deferred. ADK waits until the ticket of the call is released. */
   deferred(n: number, call: DeferredCall, ticket: Ticket): void {
-    const { context, messages, run, calls } = this;
+    const { context, messages, open, run, calls } = this;
+    const within = call.agents?.within;
+    if (within) {
+      const outer = open.running(within);
+      const draft = outer && messages.get(outer.record.messageId);
+      if (draft) calls.issue(call, draft, ticket, n);
+      else context.emit({ type: 'release-call', ticket, error: INTERRUPTED });
+      return;
+    }
     const draft = run.takeCall(call.id)?.draft ?? messages.active;
     if (!run.isOpenAs(n)) return context.emit({ type: 'release-call', ticket, error: 'The run is over.' });
     // The message of the call may be over, or may never have started.

@@ -193,7 +193,7 @@ export class Turns {
   settle(): void {
     const { calls } = this;
     do {
-      calls.requests.showDue();
+      calls.continue();
       const isResumed = this.turnStart.resume();
       if (!isResumed && !this.open.areExpiring && !this.starting.request) calls.publishLate();
     } while (this.answers.takeHeld() || this.driver.continue() || this.startNext());

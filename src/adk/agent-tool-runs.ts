@@ -1,0 +1,323 @@
+import {
+  type BaseAgent,
+  type BaseArtifactService,
+  type Context,
+  type Event,
+  InMemoryMemoryService,
+  type InvocationContext,
+  isFinalResponse,
+  isLlmAgent,
+  PluginManager,
+  Runner,
+  type Session,
+  State,
+} from '@google/adk';
+import type { Content } from '@google/genai';
+import { OUTCOME_UNKNOWN } from '../protocol/index.ts';
+import { guardPluginCallbacks } from './callbacks.ts';
+import { GatePlugin } from './gate-plugin.ts';
+import { danglingCalls, RESUME } from './history.ts';
+import type { ApprovalOverride, DeferredCall, InnerHost, Run, ServerTools } from './run.ts';
+
+/** What `runPausable` returns when the agent waits: calls inside it have no response yet. */
+export const PAUSED = Symbol('duologue.paused');
+
+/** Key in the custom metadata of the first event of a run: the id of the call that the run belongs to. */
+const RUN_OF = 'duologueCall';
+/** Key in the custom metadata of a response that was copied from the history of the conversation. */
+const COPIED = 'duologueCopied';
+
+/** A call whose tool is an agent that can pause. */
+export interface PausableCall {
+  agent: BaseAgent;
+  args: Record<string, unknown>;
+  /** The context of the call, of the agent that made it. */
+  context: Context;
+  host: InnerHost;
+  /** The names of the agents on the way to the call, the one that made it last. */
+  path: readonly string[];
+  /** Whether the call is recorded, so that calls inside it can be recorded too. */
+  isRecorded: boolean;
+  /** Whether an earlier process, or an earlier turn of this one, may have started the call. */
+  isContinued: boolean;
+  override: ApprovalOverride;
+  /** The rules for the tools of the agent. */
+  tools: ServerTools;
+}
+
+/**
+ * Runs an agent that is used as a tool, or continues its run. As in ADK, the agent has a session of its own with the id of the conversation's session, and
+ * the result is the text of its last event. A call inside that waits is a call of the conversation: the run pauses then, and this function returns
+ * `PAUSED`. Called again when these calls have ended, possibly by another process, it continues from the stored events. A call that has no response and
+ * does not wait was interrupted: it gets a response that says so, and does not run again.
+ */
+export async function runPausable(call: PausableCall): Promise<unknown> {
+  const { agent, context, host, isContinued } = call;
+  const id = context.functionCallId ?? '';
+  const open = () => host.open(agent.name, context.state.toRecord());
+  let session = await open();
+  const isKnown = startOf(session.events, id) !== undefined;
+  if (!isKnown && isContinued && host.hasOlder(session)) throw new Error(OUTCOME_UNKNOWN);
+  if (isKnown) {
+    if ((await answerOpen(call, session, true)) === 'wait') return PAUSED;
+    const last = eventsOf(session, id).findLast((event) => event.content?.parts?.length);
+    if (last && isEnd(last)) return resultOf(call, session, last);
+  }
+  for (;;) {
+    if (context.abortSignal?.aborted) return PAUSED;
+    const isStarted = startOf(session.events, id) !== undefined;
+    const last = await runOnce(call, isStarted, session);
+    if (context.abortSignal?.aborted) return PAUSED;
+    session = await open();
+    const left = await answerOpen(call, session, false);
+    if (left === 'wait') return PAUSED;
+    if (left === 'none') return resultOf(call, session, last);
+  }
+}
+
+/** One run of ADK: the first one gets the message of the call. Returns the last event. */
+async function runOnce(call: PausableCall, isStarted: boolean, session: Session): Promise<Event | undefined> {
+  const { agent, context, host, override, tools } = call;
+  const { memoryService, credentialService } = context.invocationContext;
+  const id = context.functionCallId ?? '';
+  const plugin = new InnerPlugin(id, override);
+  const sessionService = context.invocationContext.sessionService;
+  if (!sessionService) throw new Error(`The agent "${agent.name}" has no session service.`);
+  const runner = new Runner({
+    appName: agent.name,
+    agent,
+    sessionService,
+    artifactService: new ForwardedArtifacts(context),
+    memoryService: memoryService ?? new InMemoryMemoryService(),
+    ...(credentialService ? { credentialService } : {}),
+    plugins: [plugin],
+    resumabilityConfig: { isResumable: true },
+  });
+  guardPluginCallbacks(runner.pluginManager);
+  const { userId, id: sessionId } = session;
+  const run: Run = {
+    live: false,
+    tools: tools.apart(),
+    openCalls: () => [],
+    inner: host,
+    path: call.path,
+    defer: (made) => deferInside(call, made),
+  };
+  const view = plugin.begin({ appName: agent.name, userId, id: sessionId }, run);
+  let last: Event | undefined;
+  try {
+    const events = runner.runAsync({
+      userId,
+      sessionId,
+      newMessage: isStarted ? { role: 'user', parts: [{ text: '' }] } : messageOf(call),
+      customMetadata: isStarted ? RESUME : { [RUN_OF]: id },
+      ...(context.abortSignal ? { abortSignal: context.abortSignal } : {}),
+    });
+    for await (const event of events) last = event;
+    return last;
+  } finally {
+    plugin.end(view);
+  }
+}
+
+/** Defers a call inside the agent: it is recorded at once, or when the call that it was made within is. */
+async function deferInside(call: PausableCall, made: DeferredCall): Promise<void> {
+  const { host, context, path, isRecorded } = call;
+  const within = context.functionCallId ?? '';
+  const placed: DeferredCall = {
+    ...made,
+    agents: { within, path: [...path, made.agent], isAgent: made.agents?.isAgent === true },
+  };
+  if (isRecorded) await host.defer(placed);
+  else host.pending.set(placed.id, placed);
+}
+
+/** The user message that ADK makes of the arguments. */
+function messageOf({ agent, args }: PausableCall): Content {
+  const isObject = isLlmAgent(agent) && agent.inputSchema;
+  return { role: 'user', parts: [{ text: isObject ? JSON.stringify(args) : (args.request as string) }] };
+}
+
+/**
+ * Completes the calls inside the agent that have no response. Returns `wait` while one of them waits, `answered` when all have a response now, and `none`
+ * when none was open. `isInterrupted`: a call that is neither recorded nor about to be was interrupted.
+ */
+async function answerOpen(
+  call: PausableCall,
+  session: Session,
+  isInterrupted: boolean,
+): Promise<'wait' | 'answered' | 'none'> {
+  const { context, host, isRecorded } = call;
+  const within = context.functionCallId ?? '';
+  let left: 'wait' | 'answered' | 'none' = 'none';
+  const ended: { id: string; name: string; event: Event }[] = [];
+  const append = async (of: Event, response: Event) => {
+    const { invocationId, branch } = of;
+    const { settled, wrapped } = response.customMetadata ?? {};
+    const event: Event = {
+      ...response,
+      id: `${of.id}-${response.id}`,
+      invocationId,
+      author: of.author ?? '',
+      ...(branch === undefined ? {} : { branch }),
+      customMetadata: { settled, wrapped, [COPIED]: true },
+    };
+    await context.invocationContext.sessionService?.appendEvent({ session, event });
+    if (left === 'none') left = 'answered';
+  };
+  for (const open of danglingCalls(eventsOf(session, within))) {
+    const recorded = await host.find(open.id);
+    const waits = host.pending.get(open.id);
+    if (recorded?.within === within) {
+      if (recorded.hasEnded) ended.push(open);
+      else left = 'wait';
+    } else if (waits?.agents?.within === within) {
+      if (isRecorded) {
+        host.pending.delete(open.id);
+        await host.defer(waits);
+      }
+      left = 'wait';
+    } else if (isInterrupted) await append(open.event, failure(open, OUTCOME_UNKNOWN));
+  }
+  if (ended.length === 0) return left;
+  const answers = await host.answersWithin(within, new Set(ended.map(({ id }) => id)));
+  for (const open of ended) await append(open.event, answers.get(open.id) ?? failure(open, OUTCOME_UNKNOWN));
+  return left;
+}
+
+function failure({ id, name, event }: { id: string; name: string; event: Event }, error: string): Event {
+  return {
+    ...event,
+    id,
+    content: { role: 'user', parts: [{ functionResponse: { id, name, response: { error } } }] },
+    longRunningToolIds: [],
+    actions: { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: {}, requestedToolConfirmations: {} },
+    timestamp: Date.now(),
+  };
+}
+
+/** The first event of the run that belongs to a call. */
+function startOf(events: readonly Event[], callId: string): Event | undefined {
+  return events.findLast(({ customMetadata }) => customMetadata?.[RUN_OF] === callId);
+}
+
+/** The events of the run that belongs to a call, without its first one. */
+function eventsOf({ events }: Session, callId: string): Event[] {
+  const start = startOf(events, callId);
+  if (!start) return [];
+  return events
+    .slice(events.indexOf(start) + 1)
+    .filter(({ invocationId }) => invocationId === start.invocationId);
+}
+
+/** Whether a run ended with this event. */
+function isEnd(event: Event): boolean {
+  const isAnswer = event.customMetadata?.[COPIED] === true || (event.longRunningToolIds?.length ?? 0) > 0;
+  return event.author !== 'user' && !isAnswer && isFinalResponse(event);
+}
+
+/** The result of a run, as ADK makes it. The state and the artifacts that the agent changed go to the call. */
+function resultOf({ agent, context }: PausableCall, session: Session, last: Event | undefined): unknown {
+  const state = new Map<string, { value: unknown; isCopy: boolean }>();
+  for (const { actions, customMetadata } of eventsOf(session, context.functionCallId ?? '')) {
+    // The changes of a recorded call are in the conversation since the call has ended.
+    const isCopy = customMetadata?.[COPIED] === true;
+    for (const [key, value] of Object.entries(actions.stateDelta ?? {})) state.set(key, { value, isCopy });
+    if (!isCopy) Object.assign(context.actions.artifactDelta, actions.artifactDelta);
+  }
+  for (const [key, { value, isCopy }] of state)
+    if (!isCopy && !key.startsWith(State.TEMP_PREFIX)) context.state.update({ [key]: value });
+  if (!last?.content?.parts?.length) return '';
+  const texts = last.content.parts.flatMap(({ text, thought }) => (text && !thought ? [text] : []));
+  const text = texts.join('\n');
+  return isLlmAgent(agent) && agent.outputSchema ? JSON.parse(text) : text;
+}
+
+/** The plugin of a run inside a call. All events of the run get one invocation id, and the agent does not see what other runs of it do meanwhile. */
+class InnerPlugin extends GatePlugin {
+  private readonly callId: string;
+
+  constructor(callId: string, override: ApprovalOverride) {
+    super(override);
+    this.callId = callId;
+  }
+
+  override async onUserMessageCallback({
+    invocationContext,
+  }: {
+    invocationContext: InvocationContext;
+  }): Promise<undefined> {
+    const { events } = invocationContext.session;
+    const start = startOf(events, this.callId);
+    if (start) (invocationContext as { invocationId: string }).invocationId = start.invocationId;
+    const kept = visibleIn(events, start);
+    if (kept.length < events.length) events.splice(0, events.length, ...kept);
+  }
+}
+
+/** The plugins for a recorded call inside an agent that is used as a tool. As in ADK, those of the application are not among them. */
+export function innerPlugins(override: ApprovalOverride): PluginManager {
+  const manager = new PluginManager([new GatePlugin(override)]);
+  guardPluginCallbacks(manager);
+  return manager;
+}
+
+/** The events that a run sees: its own, and those of runs that ended before it began. */
+function visibleIn(events: readonly Event[], start: Event | undefined): Event[] {
+  const before = start ? events.slice(0, events.indexOf(start)) : events;
+  const unfinished = new Set<string>();
+  for (const { customMetadata, invocationId } of before) {
+    if (customMetadata?.[RUN_OF] === undefined) continue;
+    const own = before.filter((event) => event.invocationId === invocationId);
+    const last = own.findLast((event) => event.content?.parts?.length);
+    if (!last || !isEnd(last) || danglingCalls(own).length > 0) unfinished.add(invocationId);
+  }
+  return events.filter((event, index) =>
+    start && event.invocationId === start.invocationId
+      ? true
+      : index < before.length && !unfinished.has(event.invocationId),
+  );
+}
+
+/** The artifacts of the conversation for an agent that is used as a tool, as in ADK. */
+class ForwardedArtifacts implements BaseArtifactService {
+  private readonly context: Context;
+
+  constructor(context: Context) {
+    this.context = context;
+  }
+
+  saveArtifact(request: Parameters<BaseArtifactService['saveArtifact']>[0]) {
+    return this.context.saveArtifact(request.filename, request.artifact);
+  }
+
+  loadArtifact({ filename, version }: Parameters<BaseArtifactService['loadArtifact']>[0]) {
+    return this.context.loadArtifact(filename, version);
+  }
+
+  listArtifactKeys() {
+    return this.context.listArtifacts();
+  }
+
+  private get service() {
+    const { artifactService } = this.context.invocationContext;
+    if (!artifactService) throw new Error('Artifact service is not initialized.');
+    return artifactService;
+  }
+
+  async deleteArtifact({ filename }: { filename: string }) {
+    await this.service.deleteArtifact(filename);
+  }
+
+  async listVersions({ filename }: { filename: string }) {
+    return this.service.listVersions(filename);
+  }
+
+  async listArtifactVersions({ filename }: { filename: string }) {
+    return this.service.listArtifactVersions(filename);
+  }
+
+  async getArtifactVersion({ filename, version }: Parameters<BaseArtifactService['getArtifactVersion']>[0]) {
+    return this.service.getArtifactVersion({ filename, ...(version === undefined ? {} : { version }) });
+  }
+}

@@ -1,0 +1,82 @@
+import { AgentTool, type BaseAgent, type BaseTool, type Context, isAgentTool } from '@google/adk';
+import { isConversable } from './agents.ts';
+import type { ApprovalOverride, InnerHost } from './run.ts';
+import { DuologueTool } from './tools.ts';
+
+/**
+ * A tool that runs an agent as a part of the conversation (`agent-tool-runs.ts`), so that calls inside it can wait. Null for any other tool, also for an
+ * `AgentTool` that the application has changed, or whose agent ADK cannot resume: those run in ADK's way, and no call inside them can wait.
+ */
+export function pausableAgent(tool: BaseTool | undefined): BaseAgent | null {
+  if (!isAgentTool(tool) || (tool as BaseTool).runAsync !== AgentTool.prototype.runAsync) return null;
+  const { agent } = tool as unknown as { agent: BaseAgent };
+  return isConversable(agent) ? agent : null;
+}
+
+/** The run of an agent that is used as a tool and cannot pause, as the tools of that agent see it. */
+export interface InnerRun {
+  /** The names of the tools that ask, whatever their definitions say (`toolsRequiringApproval`). */
+  readonly override: readonly string[] | undefined;
+  /** Why the first call that was refused inside this run cannot wait; the outer call ends with this text. */
+  refusal: string | null;
+  readonly host: InnerHost | undefined;
+}
+
+/**
+ * Inner runs by the abort signal of the outer call. The signal is the only thing of the outer call that ADK passes on to runs inside it, at any
+ * depth.
+ */
+const runs = new WeakMap<AbortSignal, InnerRun>();
+
+/** The run of an agent used as a tool that a context belongs to. */
+export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefined }): InnerRun | undefined {
+  return abortSignal && runs.get(abortSignal);
+}
+
+/**
+ * Runs an agent that is used as a tool where it cannot pause (`agent-tool-runs.ts` runs it everywhere else). ADK runs the agent in a separate run, without
+ * plugins and without a user: where a call inside would wait, ADK ends that run and returns an empty text. This function throws the reason instead, so
+ * that the outer call fails with it.
+ */
+async function runAgentTool(
+  tool: BaseTool,
+  request: { args: Record<string, unknown>; toolContext: Context },
+  override: readonly string[] | undefined,
+  given: InnerHost | undefined,
+): Promise<unknown> {
+  const { abortSignal, state } = request.toolContext;
+  const host = given ?? (abortSignal && runs.get(abortSignal)?.host);
+  // ADK writes to the session of the inner agent, which this process must own.
+  const { agent } = tool as unknown as { agent: BaseAgent };
+  await host?.open(agent.name, state.toRecord());
+  // An agent tool inside another one: the outermost call reports the refusal.
+  if (!abortSignal || runs.has(abortSignal)) return tool.runAsync(request);
+  const run: InnerRun = { override, refusal: null, host };
+  runs.set(abortSignal, run);
+  try {
+    const output = await tool.runAsync(request);
+    if (run.refusal !== null) throw new Error(run.refusal);
+    return output;
+  } finally {
+    runs.delete(abortSignal);
+  }
+}
+
+/** Refuses a call inside an agent that is used as a tool, and ends the inner run: its model cannot get the answer either. */
+export function refuseInside(run: InnerRun, tool: string, asks: boolean, context: Context): never {
+  const what = asks ? 'asks for an approval' : 'waits for an answer from outside';
+  run.refusal ??= `${tool} ${what}, which the agent "${context.agentName}" cannot get while it is used as a tool.`;
+  context.invocationContext.endInvocation = true;
+  throw new Error(run.refusal);
+}
+
+/** Runs a tool that the gate has allowed. `override` applies to the tools inside an agent that is used as a tool. */
+export function runDecided(
+  tool: BaseTool,
+  request: { args: Record<string, unknown>; toolContext: Context },
+  override: ApprovalOverride,
+  host?: InnerHost,
+): Promise<unknown> {
+  if (isAgentTool(tool)) return runAgentTool(tool, request, override, host);
+  return tool instanceof DuologueTool ? tool.runDecided(request) : tool.runAsync(request);
+}
