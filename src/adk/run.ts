@@ -217,7 +217,7 @@ export interface ServerToolRules {
   after: (ms: number, callback: () => void) => () => void;
   /** Creates the outlet through which the tool of a call sends preliminary outputs. Without it, tools send none. */
   outlet?: (callId: string, tool: BaseTool) => CallOutlet;
-  /** What the tool of a call learns of the circumstances of its call. */
+  /** Returns what the context of a tool shows of its call: who approved it, and what the page sent. */
   factsOf?: (callId: string) => Promise<CallFacts>;
   /** Starts a tool once this process is sure to own the session, and rejects when it does not; unless given, the tool starts at once. */
   start?: <T>(signal: AbortSignal, run: () => Promise<T>) => Promise<T>;

@@ -22,7 +22,7 @@ export type CallDecider =
   | { readonly user: string }
   | { readonly application: string; readonly person: string };
 
-/** What a tool learns of the circumstances of its call. */
+/** What the context of a tool shows of its call: who approved it, and what the page sent. */
 export interface CallFacts {
   /** Who approved the call; null when it needed no approval. */
   readonly decidedBy: CallDecider | null;
@@ -49,7 +49,7 @@ export interface CallOutlet {
 
 /** Connects the tool of one call to its conversation, until the call ends. Most tools send nothing, so the outlet is created only when it is used. */
 export class CallLink {
-  /** What the tool learns of the circumstances of its call. */
+  /** What the context shows of the call. */
   readonly facts: CallFacts;
   private readonly make: () => CallOutlet;
   private made: CallOutlet | null = null;

@@ -92,7 +92,7 @@ export interface Engine {
   logger: Logger;
   signIn: SignIn;
   refusals: RefusedAnswers;
-  /** What the application learns of the sessions. */
+  /** Gives events of sessions to the listeners of the application. */
   events: EventHub;
   options: SessionOptions;
   /** The chunks of the artifacts that actions of a session have saved. */

@@ -76,7 +76,7 @@ const MARGIN_MS = 3000;
 const LEAST_MS = 5000;
 
 /**
- * Decides when to connect, resume, ping and give up, over many sockets of one connection. It does no input or output, reads no
+ * Decides when to connect, resume, ping and stop trying, over all sockets of one connection. It does no input or output, reads no
  * clock, and knows nothing of the conversation.
  */
 export class LiveLink {

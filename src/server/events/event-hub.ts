@@ -39,7 +39,7 @@ export const noEvents: EventSource = { isIdle: true, prepare: () => null };
 export interface EventSubscriber {
   readonly subscription: string;
   readonly names: ReadonlySet<ServerEventName>;
-  /** Events for it were stored. */
+  /** Call it when the store has new events for this subscription. */
   wake(): void;
 }
 

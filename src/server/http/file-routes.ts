@@ -3,13 +3,13 @@ import { ProtocolError } from '../../protocol/index.ts';
 import type { Reply } from './reply.ts';
 import type { RouteCall } from './route.ts';
 
-/** Types that a browser shows in a page of its own without running anything of them. Everything else is offered to be saved. */
+/** Types that a browser can show in a tab and that run no script. Every other file is sent as a download. */
 const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
 
 /** A media type as the application, a model or a user gave it, if it may be written into a header. */
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
 
-/** A file of a session. */
+/** Answers with a file of a session. */
 export async function getFile({ context, user, params: [id = '', fileId = ''] }: RouteCall): Promise<Reply> {
   const { store, appName: app } = context.engine;
   const file = await store.loadFile({ app, user, id }, fileId);
@@ -18,7 +18,7 @@ export async function getFile({ context, user, params: [id = '', fileId = ''] }:
   return fileReply(file.bytes, file.mediaType, null, 'private, max-age=31536000, immutable');
 }
 
-/** A version of an artifact, or the newest one. */
+/** Answers with a version of an artifact: the newest unless the request names one. */
 export async function getArtifact({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   const { store, runner, appName } = context.engine;
   const { searchParams } = new URL(request.url);

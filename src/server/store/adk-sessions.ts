@@ -97,7 +97,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
 
   /**
    * `loop` gets the results of writing events of ADK's own loop. `shared`: the store, if other nodes write to it too. `persistence`: how to retry writes of
-   * events for which no request waits. `events`: what the application learns of the sessions.
+   * events for which no request waits. `events` makes the events that the application listens to.
    */
   constructor(
     store: Store,
@@ -263,7 +263,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     event?.happened();
   }
 
-  /** What the application learns of the calls that an event answers. */
+  /** The application events for the calls whose results are in an event of ADK. */
   #finishedCalls(key: SessionKey, { content, customMetadata }: Event): PreparedEvent[] {
     if (this.#events.isIdle) return [];
     return (content?.parts ?? []).flatMap(({ functionResponse }) => {
