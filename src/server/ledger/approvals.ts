@@ -278,7 +278,7 @@ export class Approvals {
     if (moved) event?.happened();
   }
 
-  /** The event for a decision about a call; null when nobody listens. */
+  /** The event for a decision about a call; null without a listener. */
   private decided(
     call: CallRecord,
     decision: 'approved' | 'denied' | 'expired',
@@ -287,7 +287,7 @@ export class Approvals {
     return this.events.isIdle ? null : approvalDecided(this.events, this.key, call, { decision, by });
   }
 
-  /** The event for the answer to a question; null when nobody listens. */
+  /** The event for the answer to a question; null without a listener. */
   private answered(call: CallRecord, outcome: 'answered' | 'declined' | 'expired'): PreparedEvent | null {
     return this.events.isIdle ? null : questionAnswered(this.events, this.key, call, outcome);
   }

@@ -242,12 +242,12 @@ export class Output {
     return this.drafts.without(stored);
   }
 
-  /** The event for a call whose approval request, or question, is shown; null when nobody listens. */
+  /** The event for a call whose approval request, or question, is shown; null without a listener. */
   asked(call: CallRecord | undefined): PreparedEvent | null {
     return call && !this.events.isIdle ? callAsked(this.events, this.key, call) : null;
   }
 
-  /** The event for a complete message; null when nobody listens. `isLeft`: the user continued while its calls waited. */
+  /** The event for a complete message; null without a listener. `isLeft`: the user continued while its calls waited. */
   private finished(message: Message, isLeft = false): PreparedEvent | null {
     const isTurn = this.turns.delete(message.id);
     return isTurn && !this.events.isIdle ? turnFinished(this.events, this.key, message, isLeft) : null;
