@@ -1,11 +1,17 @@
 import type { ConnectionState, DuologueTransportOptions, Executors, HttpOptions } from '../client/index.ts';
 import type { Chunk, Message } from '../protocol/chunks.ts';
+import type { DataSchemas, OwnTransientData } from '../protocol/own-data.ts';
 
 /** The transport of a conversation: `sse` posts each request over HTTP, `bidi` uses one WebSocket for everything, sound included. */
 export type Mode = 'sse' | 'bidi';
 
-/** Data of the server that is not part of a message: transcripts, errors, changes that other pages made. */
-export type TransientData = Extract<Chunk, { type: `data-${string}` }>;
+/**
+ * Data of the server that is not part of a message: transcripts, errors, changes that other pages made. `TransientData<typeof data>` has the transient data parts of
+ * the application too.
+ */
+export type TransientData<SCHEMAS extends DataSchemas = DataSchemas> =
+  | Extract<Chunk, { type: `data-${string}` }>
+  | OwnTransientData<SCHEMAS>;
 
 /** Options of a conversation. */
 export interface ConversationOptions

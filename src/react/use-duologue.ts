@@ -2,7 +2,7 @@ import { type UseChatHelpers, useChat } from '@ai-sdk/react';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { ExecutorOption } from '../client/executors.ts';
 import type { Message, Question, TokenUsage, ToolRecord } from '../protocol/chunks.ts';
-import type { DataSchemas, OwnTransientData } from '../protocol/own-data.ts';
+import type { DataSchemas } from '../protocol/own-data.ts';
 import { Conversation } from './conversation.ts';
 import {
   type PendingApproval,
@@ -28,7 +28,7 @@ export type UseDuologueOptions<
     /** The messages of the session. Without them, they are loaded from the server. */
     messages?: Message<TOOLS, SCHEMAS, METADATA>[] | undefined;
     /** Gets data that is in no message: that of the protocol, and what tools send as transient. */
-    onData?: ((data: TransientData | OwnTransientData<SCHEMAS>) => void) | undefined;
+    onData?: ((data: TransientData<SCHEMAS>) => void) | undefined;
     onFinish?:
       | ((result: {
           message: Message<TOOLS, SCHEMAS, METADATA>;

@@ -103,7 +103,10 @@ export interface DuologueOptions {
   readLimit?: RateLimit | false;
   /** Limits how many sessions a user may create; false for no limit. */
   newSessions?: RateLimit | false;
-  /** The names of the tools that ask for approval, whatever their definitions say. */
+  /**
+   * The names of the tools that ask for approval, whatever their definitions say. The list replaces the definitions: a tool that it does not name runs without approval, also one
+   * with `needsApproval: true`.
+   */
   toolsRequiringApproval?: ApprovalOverride;
   /** How pictures of the agent are sent: as `file` chunks, unless `data-image` is given. */
   images?: SessionOptions['images'];

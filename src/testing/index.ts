@@ -14,5 +14,10 @@ export {
 } from './script-model.ts';
 export { storeContract } from './store/contract.ts';
 export type { Expect, TestRunner } from './store/setup.ts';
-export { type TestClient, type TestClientOptions, testClient } from './test-client.ts';
+export {
+  type TestClient,
+  type TestClientOptions,
+  type TestMessageOptions,
+  testClient,
+} from './test-client.ts';
 export type { TestApproval, TestToolCall, TestTurn } from './test-turn.ts';

@@ -28,6 +28,16 @@ export interface TestClientOptions {
   tools?: Record<string, (input: unknown) => unknown>;
 }
 
+/** What a page sends beside the text of a message. */
+export interface TestMessageOptions {
+  /** The files of the message, as `sendMessage` of `useChat` sends them: each with its content as a data URL. */
+  files?: readonly { type: 'file'; mediaType: string; url: string; filename?: string }[];
+  /** The metadata of the message: `context.metadata` of the tools. */
+  metadata?: Record<string, unknown>;
+  /** Fields that the page adds to the request: `context.request` of the tools, as far as the option `toolRequest` names them. */
+  body?: Record<string, unknown>;
+}
+
 /** A request that was sent, and the message that answers it. */
 interface Sent {
   requestId: string;
@@ -102,9 +112,10 @@ export class TestClient {
   }
 
   /** Sends a user message, and reads until the turn ends or waits for the person. Rejects when the server refuses the message. */
-  say(text: string): Promise<TestTurn> {
-    const message = { id: crypto.randomUUID(), role: 'user' as const, parts: [{ type: 'text', text }] };
-    return this.#turn(message as Message);
+  say(text: string, { files = [], metadata, body }: TestMessageOptions = {}): Promise<TestTurn> {
+    const parts = [...files, { type: 'text', text }];
+    const message = { id: crypto.randomUUID(), role: 'user', parts, ...(metadata && { metadata }) };
+    return this.#turn(message as Message, () => undefined, body);
   }
 
   /** Approves the approval requests that wait: all of them, or those of a tool. Reads until the turn ends or waits again. */
@@ -184,12 +195,16 @@ export class TestClient {
   }
 
   /** Sends a message and reads until the turn ends or waits; calls of this page's tools are answered on the way. */
-  async #turn(message: Message, onAccepted: () => void = () => undefined): Promise<TestTurn> {
+  async #turn(
+    message: Message,
+    onAccepted: () => void = () => undefined,
+    body: Record<string, unknown> = {},
+  ): Promise<TestTurn> {
     await this.open();
     const from = this.#received.length;
     if (message.role === 'user') this.#folds.set(message.id, new MessageFold(message));
     let start = from;
-    let sent = await this.#send(message, onAccepted);
+    let sent = await this.#send(message, onAccepted, body);
     for (;;) {
       await this.#until(() => this.#isOver(start, sent));
       const answers = await this.#runTools();
@@ -199,9 +214,13 @@ export class TestClient {
     }
   }
 
-  async #send(message: Message, onAccepted: () => void = () => undefined): Promise<Sent> {
+  async #send(
+    message: Message,
+    onAccepted: () => void = () => undefined,
+    body: Record<string, unknown> = {},
+  ): Promise<Sent> {
     const requestId = crypto.randomUUID();
-    await this.#link.send({ messages: [message], requestId });
+    await this.#link.send({ ...body, messages: [message], requestId });
     await this.#until(() => this.#accepted.has(requestId) || this.#refused.has(requestId));
     const refused = this.#refused.get(requestId);
     if (refused) throw refused;

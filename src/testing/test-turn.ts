@@ -25,6 +25,8 @@ export interface TestApproval {
   toolCallId: string;
   toolName: string;
   input: unknown;
+  /** The text of the request, when the definition of the tool has `approvalMessage`. */
+  message?: string;
   /** When it expires, in milliseconds since 1970; null when it waits without limit. */
   expiresAt: number | null;
 }
@@ -54,7 +56,7 @@ export interface ToolPart {
   output?: unknown;
   errorText?: string;
   toolMetadata?: ToolFacts;
-  approval?: { id: string; approved?: boolean; descriptor?: { expiresAt?: number | null } };
+  approval?: { id: string; approved?: boolean; descriptor?: { expiresAt?: number | null; message?: string } };
 }
 
 /** The tool parts of a message. */
@@ -71,8 +73,9 @@ export function nameOf(part: ToolPart): string {
 export function approvalOf(part: ToolPart): TestApproval | null {
   const { state, approval, toolCallId, input } = part;
   if (state !== 'approval-requested' || !approval) return null;
-  const expiresAt = approval.descriptor?.expiresAt ?? null;
-  return { approvalId: approval.id, toolCallId, toolName: nameOf(part), input, expiresAt };
+  const { expiresAt = null, message } = approval.descriptor ?? {};
+  const toolName = nameOf(part);
+  return { approvalId: approval.id, toolCallId, toolName, input, ...(message && { message }), expiresAt };
 }
 
 /** What the agent did in these chunks. `parts`: all tool parts of the conversation as they are now. */

@@ -358,12 +358,25 @@ function compile(
 }
 
 describe('a program of a project with strict TypeScript that has the packed library', () => {
+  const folderOfPrograms = join(root, 'test/repository/support/outside');
+  const programs = readdirSync(folderOfPrograms).map(
+    (name) => [name, readFileSync(join(folderOfPrograms, name), 'utf8')] as const,
+  );
+  // Declarations are emitted too: the compiler then names every type of an export of the program.
+  const emit = { declaration: true, rewriteRelativeImportExtensions: true };
+  const peers = ['@google/adk', '@google/genai', 'zod', 'react', '@types/react', '@types/node'];
+  let project = '';
+
+  test.each([
+    ['6', ['ai=ai6', '@ai-sdk/react=react6']],
+    ['7', ['ai', '@ai-sdk/react']],
+  ])('compiles with ai %s, with declarations, and each marked mistake is one', (version, sdk) => {
+    project = projectWith(`outside-${version}`, [...peers, ...sdk]);
+    expect(compile(project, programs, emit)).toBe('');
+  });
+
   test('uses the server API and the helpers for tests, and runs on this version of Node', () => {
-    const program = readFileSync(join(root, 'test/repository/support/outside-project.ts'), 'utf8');
-    const peers = ['@google/adk', '@google/genai', 'zod', 'ai', '@types/node'];
-    const project = projectWith('outside', peers);
-    expect(compile(project, [['program.ts', program]], {})).toBe('');
-    expect(JSON.parse(run(process.execPath, ['program.js'], project))).toEqual([
+    expect(JSON.parse(run(process.execPath, ['server-api.js'], project))).toEqual([
       [['pay', { amount: 5 }]],
       [{ paid: 5 }],
       'Paid.',
@@ -380,6 +393,39 @@ describe('a program of a project with strict TypeScript that has the packed libr
       [{ application: 'duologue', person: 'mia' }],
       true,
       'not_found',
+    ]);
+  });
+
+  test('plays its tools in both modes: approvals, progress, data parts, files, and errors that say what is wrong', () => {
+    const { sse, bidi, errors } = JSON.parse(run(process.execPath, ['desk.js'], project));
+    expect(sse).toEqual([
+      [['pay', { amount: 50 }, 'Pay 50 EUR to Ann?']],
+      [{ receipt: '50 to Ann' }],
+      [['approved', { user: 'ann' }]],
+      [{ receipt: '5 to Ken' }, 'The limit is 1000 EUR.'],
+      [{ printed: 2 }],
+      true,
+      [{ by: 'ann unasked de Kyoto cart' }],
+      { createdAt: expect.any(Number), drawn: { unsent: 2 }, usage: null },
+      [{ type: 'data-chart', id: 'sales', data: { title: 'Sales', values: [3, 1] } }],
+      [{ version: 0, all: ['report.csv'] }],
+      'text/csv',
+      "attachment; filename*=UTF-8''report.csv",
+      'month,sales\nmay,12\n',
+      404,
+      [{ latitude: 35 }],
+      'I read the file.',
+      'unsupported_media',
+      [{ playing: 2 }],
+      'As you wish.',
+      ['ann lets ann: no reason', 'duologue for mia stops ann: too much'],
+      ['session-created', 'turn-started', 'tool-finished', 'session-deleted'],
+    ]);
+    expect(bidi).toEqual(sse);
+    expect(errors).toEqual([
+      'The tool "plot" sends the data "chart", which the option "data" does not declare.',
+      'createDuologue has no option "atachments". Did you mean "attachments"?',
+      expect.stringContaining('the option "attachments" must be a list of media types'),
     ]);
   });
 });

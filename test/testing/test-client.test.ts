@@ -17,6 +17,7 @@ const pay = () =>
     description: 'Pays.',
     parameters: z.object({ amount: z.number() }),
     needsApproval: true,
+    approvalMessage: ({ amount }) => `Pay ${amount}?`,
     execute: ({ amount }) => ({ paid: amount }),
   });
 
@@ -55,6 +56,23 @@ describe.each(['sse', 'bidi'] as const)('a test client over %s', (over) => {
     ]);
   });
 
+  test('sends files, metadata and fields of the request beside the text', async () => {
+    const tell = defineTool({
+      name: 'tell',
+      description: 'Tells what it knows.',
+      execute: (_args, { metadata, request }) => ({ ...metadata, ...request?.body }),
+    });
+    const model = scriptModel([{ call: 'tell' }, 'Told.']);
+    const agent = new LlmAgent({ name: 'assistant', model, tools: [tell] });
+    const duologue = createDuologue({ agent, toolRequest: { body: ['shop'] }, attachments: ['text/csv'] });
+    open.push(duologue);
+    const chat = testClient(duologue, { over });
+    const files = [{ type: 'file', mediaType: 'text/csv', url: 'data:text/csv;base64,YSxiCg==' }] as const;
+    const turn = await chat.say('Tell', { files, metadata: { page: 'cart' }, body: { shop: 'Kyoto' } });
+    expect(turn.toolCalls).toMatchObject([{ output: { page: 'cart', shop: 'Kyoto' } }]);
+    expect(JSON.stringify(model.requests[0]?.contents)).toContain('YSxiCg');
+  });
+
   test('approves a call, and reads what follows', async () => {
     const { duologue } = serve([
       [{ thinks: 'A payment.' }, { call: 'pay', args: { amount: 5 }, id: 'call-1' }],
@@ -63,7 +81,7 @@ describe.each(['sse', 'bidi'] as const)('a test client over %s', (over) => {
     const chat = testClient(duologue, { over });
     const asked = await chat.say('Pay 5');
     expect(asked.reasoning).toBe('A payment.');
-    expect(asked.approvals).toMatchObject([{ toolName: 'pay', input: { amount: 5 } }]);
+    expect(asked.approvals).toMatchObject([{ toolName: 'pay', input: { amount: 5 }, message: 'Pay 5?' }]);
     const paid = await chat.approve();
     expect(paid.text).toBe('Paid.');
     expect(paid.toolCalls).toMatchObject([

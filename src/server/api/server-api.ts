@@ -43,7 +43,7 @@ export interface ServerApi {
    * Calls a function for each event of this name that happens in this process, after it is stored; the returned function ends that. A listener delays nothing: a promise that it returns is
    * not waited for, and what it throws is logged. A process that dies takes its events with it.
    */
-  on<Name extends ServerEventName>(name: Name, listener: EventListener<Name>): () => void;
+  on<Name extends ServerEventName>(name: Name, listener: NoInfer<EventListener<Name>>): () => void;
   /** The sessions of all users. */
   readonly sessions: SessionsApi;
   /**
