@@ -22,6 +22,16 @@ import { voiceRoute } from './voice/route.ts';
 import { Voice } from './voice/voice.ts';
 import { webApp } from './web.ts';
 
+/** The files that a message may have: Gemini and most models of the AI SDK take them. */
+const ATTACHMENTS = [
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'application/pdf',
+  'text/*',
+  'application/json',
+];
+
 async function main(): Promise<void> {
   // The server logs everything that matters of ADK's log lines itself.
   setLogLevel(LogLevel.ERROR);
@@ -59,6 +69,7 @@ async function main(): Promise<void> {
     apiKey: settings.apiKey,
     origins: settings.origins,
     hosts: settings.host === 'localhost' ? [] : [settings.host],
+    attachments: ATTACHMENTS,
     confirmations: settings.confirmations,
     approvals: settings.approvals,
     inspect: settings.inspect,

@@ -60,7 +60,7 @@ describe('in light and in dark', () => {
       if (wrong.length > 0) found[screen] = wrong;
     };
     await page.getByTestId('picture-input').setInputFiles(DOT);
-    await page.getByRole('list', { name: 'Pictures to send' }).locator('img').waitFor();
+    await page.getByRole('list', { name: 'Files to send' }).locator('img').waitFor();
     await check('a picture to send');
     // The answer goes on until the test has looked.
     const held = relay.hold('"30 "');

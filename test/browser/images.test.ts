@@ -43,7 +43,7 @@ async function picture(page: Page, type: string, size: number, look: Look = 'pla
   return { name, mimeType: type, buffer: Buffer.from(base64, 'base64') };
 }
 
-const strip = (person: Person) => person.page.getByRole('list', { name: 'Pictures to send' }).locator('img');
+const strip = (person: Person) => person.page.getByRole('list', { name: 'Files to send' }).locator('img');
 
 async function attach(person: Person, ...files: File[]): Promise<void> {
   await person.page.getByTestId('picture-input').setInputFiles(files);
@@ -147,7 +147,7 @@ describe('pictures', () => {
     await attach(person, { ...good, name: 'torn.png', buffer: good.buffer.subarray(0, 20) });
     await alert.getByText('“torn.png” can’t be opened. It may be damaged.').waitFor();
     await attach(person, ...Array.from({ length: 6 }, (_, index) => ({ ...good, name: `${index}.png` })));
-    await alert.getByText('You can send up to 4 pictures in a message. The others were left out.').waitFor();
+    await alert.getByText('You can send up to 4 files in a message. The others were left out.').waitFor();
     await expect.poll(() => strip(person).count()).toBe(4);
   });
 

@@ -65,7 +65,8 @@ describe('errors in plain words', () => {
       ['The model is not configured', false, null, 'model_not_configured: said the server'],
       {},
     ],
-    ['bad_image', ['The picture was not accepted', false, null, 'bad_image: said the server'], {}],
+    ['bad_image', ['The file was not accepted', false, null, 'bad_image: said the server'], {}],
+    ['bad_file', ['The file was not accepted', false, null, 'bad_file: said the server'], {}],
     [
       'answer_refused',
       ['Your decision was not accepted', false, null, 'answer_refused: said the server'],

@@ -43,7 +43,7 @@ async function decode(hook: { readonly result: Pictures }, bytes: number) {
 
 describe('the pictures of a message', () => {
   test('keep the order in which they were chosen, whichever is ready first', async () => {
-    const hook = await mountHook(usePictures);
+    const hook = await mountHook(() => usePictures());
     await add(hook, png('large.png', 300), png('small.png', 30));
     await decode(hook, 30);
     expect([places(hook.result), hook.result.isPreparing]).toEqual([
@@ -59,7 +59,7 @@ describe('the pictures of a message', () => {
   });
 
   test('have room for four: files that are none take no room, and each of them is named', async () => {
-    const hook = await mountHook(usePictures);
+    const hook = await mountHook(() => usePictures());
     await add(hook, png('1.png', 31), png('2.png', 32), png('3.png', 33));
     await add(hook, letter('a.txt'), letter('b.txt'), png('4.png', 34), letter('c.txt'));
     expect(places(hook.result).map(([name]) => name)).toEqual(['1.png', '2.png', '3.png', '4.png']);
@@ -69,10 +69,10 @@ describe('the pictures of a message', () => {
   });
 
   test('say that there were too many only until one is taken out', async () => {
-    const hook = await mountHook(usePictures);
+    const hook = await mountHook(() => usePictures());
     await add(hook, ...[31, 32, 33, 34, 35].map((bytes) => png(`${bytes}.png`, bytes)));
     expect(hook.result.refusals).toEqual([
-      'You can send up to 4 pictures in a message. The others were left out.',
+      'You can send up to 4 files in a message. The others were left out.',
     ]);
     await decode(hook, 31);
     await act(async () => hook.result.remove(hook.result.pictures[0]?.id ?? ''));

@@ -20,6 +20,7 @@ import { ConnectionBanner } from '../connection/banner.tsx';
 import { useIsCutOff } from '../connection/use-cut-off.ts';
 import { ErrorCard } from '../errors/error-card.tsx';
 import { useMessages } from '../i18n/language.tsx';
+import { acceptsOf } from '../images/accepts.ts';
 import { usePictures } from '../images/use-pictures.ts';
 import type { CurrentSession } from '../sessions/current-session.ts';
 import { Missing } from '../sessions/missing.tsx';
@@ -133,7 +134,7 @@ export function Chat({
   const unsent = useUnsent(stored, { messages, error, isLoaded: session.status === 'ready' }, comeBack);
   // An interruption would end an open question too: beside one, a message waits.
   const canInterrupt = isBusy && held === 'answer' && approvals.length === 0;
-  const pictures = usePictures();
+  const pictures = usePictures(acceptsOf(duologue.live.connection.info));
   const [slot, setSlot] = useState<HTMLElement | null>(null);
   const isLookedAt = useLookedAt();
   const title = useTitle(current, sessions, messages, session.hasOlder, useWaitingSign(approvals));
@@ -180,7 +181,7 @@ export function Chat({
   const isMissing = wasOpened && queue.length === 0 && !replay;
   const empty = isMissing ? <Missing onNew={current.startNew} /> : <Empty onSuggest={suggest} />;
   return (
-    <DropZone onFiles={pictures.add} isCovered={isCovered}>
+    <DropZone onFiles={pictures.add} isCovered={isCovered} most={pictures.accepts.files}>
       <Header
         title={title}
         mode={duologue.mode}

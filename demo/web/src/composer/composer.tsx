@@ -1,6 +1,7 @@
-import { ArrowUp, ImagePlus, Square } from 'lucide-react';
+import { ArrowUp, ImagePlus, Paperclip, Square } from 'lucide-react';
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useRef } from 'react';
 import { useMessages } from '../i18n/language.tsx';
+import { chooserTypes, isForPictures } from '../images/accepts.ts';
 import type { Pictures } from '../images/use-pictures.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
@@ -89,17 +90,21 @@ export function Composer({
         <PictureStrip pictures={pictures} />
         <div className="flex items-end gap-1 p-2">
           <IconButton
-            label={composer.attach}
+            label={isForPictures(pictures.accepts) ? composer.attach : composer.attachFiles}
             onClick={() => chooser.current?.click()}
             isRound
             className="mb-0.5 text-soft hover:bg-sunken hover:text-ink"
           >
-            <ImagePlus className="size-5" />
+            {isForPictures(pictures.accepts) ? (
+              <ImagePlus className="size-5" />
+            ) : (
+              <Paperclip className="size-5" />
+            )}
           </IconButton>
           <input
             ref={chooser}
             type="file"
-            accept="image/png,image/jpeg,image/webp"
+            accept={chooserTypes(pictures.accepts)}
             multiple
             hidden
             data-testid="picture-input"

@@ -1,4 +1,4 @@
-import { ImageDown } from 'lucide-react';
+import { FileDown } from 'lucide-react';
 import { type DragEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 
@@ -6,11 +6,14 @@ import { useMessages } from '../i18n/language.tsx';
 export function DropZone({
   onFiles,
   isCovered,
+  most,
   children,
 }: {
   onFiles: (files: readonly File[]) => void;
   /** Whether something stands over it, so that nothing in it can be reached. */
   isCovered: boolean;
+  /** How many files a message may have. */
+  most: number;
   children: ReactNode;
 }) {
   const { composer } = useMessages();
@@ -41,9 +44,9 @@ export function DropZone({
       {children}
       {isOver ? (
         <div className="pointer-events-none absolute inset-3 z-30 flex animate-fade flex-col items-center justify-center gap-2 rounded-2xl border-2 border-dashed border-accent bg-accent-tint/95 text-accent">
-          <ImageDown className="size-8" aria-hidden="true" />
+          <FileDown className="size-8" aria-hidden="true" />
           <p className="font-medium">{composer.dropHere}</p>
-          <p className="text-sm">{composer.dropHint}</p>
+          <p className="text-sm">{composer.dropHint(most)}</p>
         </div>
       ) : null}
     </main>

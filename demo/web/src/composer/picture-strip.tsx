@@ -1,9 +1,9 @@
-import { LoaderCircle, X } from 'lucide-react';
+import { LoaderCircle, Paperclip, X } from 'lucide-react';
 import { useMessages } from '../i18n/language.tsx';
 import type { Pictures } from '../images/use-pictures.ts';
 import { handFocusOn } from './focus-box.ts';
 
-/** The pictures that go with the message, each with a way to take it out; and why others do not. */
+/** The pictures and other files that go with the message, each with a way to take it out; and why others do not. */
 export function PictureStrip({ pictures: { places, refusals, remove } }: { pictures: Pictures }) {
   const { composer } = useMessages();
   return (
@@ -20,11 +20,18 @@ export function PictureStrip({ pictures: { places, refusals, remove } }: { pictu
               </li>
             ) : (
               <li key={id} className="relative">
-                <img
-                  src={picture.url}
-                  alt={name}
-                  className="size-16 rounded-lg border border-line object-cover"
-                />
+                {picture.mediaType.startsWith('image/') ? (
+                  <img
+                    src={picture.url}
+                    alt={name}
+                    className="size-16 rounded-lg border border-line object-cover"
+                  />
+                ) : (
+                  <span className="flex h-16 max-w-56 items-center gap-2 rounded-lg border border-line bg-sunken px-3 text-sm">
+                    <Paperclip className="size-4 shrink-0 text-soft" aria-hidden="true" />
+                    <span className="truncate">{name}</span>
+                  </span>
+                )}
                 <button
                   ref={handFocusOn}
                   type="button"

@@ -61,6 +61,7 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
         return [m.nowhereTitle, m.nowhereText, false];
       return [m.missingTitle, m.missingText, false];
     case 'bad_image':
+    case 'bad_file':
     case 'unsupported_media':
       return [m.pictureTitle, m.pictureText, false];
     case 'session_full':

@@ -1,12 +1,8 @@
 import type { Messages } from '../i18n/en.ts';
-import { type PictureType, pictureType } from './kind.ts';
+import type { Accepts, Kind } from './accepts.ts';
 import { shrink } from './shrink.ts';
 
-/** How much a message may hold. */
-export const MAX_PICTURES = 4;
-const MAX_BYTES = 5 * 1024 * 1024;
-
-/** A picture that is ready to be sent. */
+/** A picture, or another file, that is ready to be sent. */
 export interface Picture {
   id: string;
   name: string;
@@ -14,24 +10,25 @@ export interface Picture {
   url: string;
 }
 
-/** What became of a file: a picture, or a sentence that says why not. */
+/** What became of a file: one that can be sent, or a sentence that says why not. */
 export type Accepted = { picture: Picture } | { refusal: string };
 
-/** The type of a picture by its bytes; null when the file is none that may be sent. */
-export async function typeOf(file: File): Promise<PictureType | null> {
-  return pictureType(new Uint8Array(await file.slice(0, 16).arrayBuffer()));
-}
-
-/** Makes a picture small, and refuses in plain words what cannot be sent. */
-export async function preparePicture(
+/** Makes a picture small, reads any other file as it is, and refuses in plain words what cannot be sent. */
+export async function prepareFile(
   file: File,
-  { id, name, type }: { id: string; name: string; type: PictureType },
+  { id, name, kind }: { id: string; name: string; kind: Kind },
+  { imageBytes, fileBytes }: Accepts,
   messages: Messages['pictures'],
 ): Promise<Accepted> {
   try {
-    const small = await shrink(file, type);
-    if (small.size > MAX_BYTES) return { refusal: messages.tooLarge(name, '5 MB') };
-    return { picture: { id, name, mediaType: small.type, url: await toDataUrl(small) } };
+    const isPicture = 'picture' in kind;
+    const most = isPicture ? imageBytes : fileBytes;
+    const tooLarge = { refusal: messages.tooLarge(name, `${Math.floor(most / 1024 / 1024)} MB`) };
+    if (!isPicture && file.size > most) return tooLarge;
+    const ready = isPicture ? await shrink(file, kind.picture) : new Blob([file], { type: kind.type });
+    if (ready.size > most) return tooLarge;
+    if (ready.size === 0) return { refusal: messages.unreadable(name) };
+    return { picture: { id, name, mediaType: ready.type, url: await toDataUrl(ready) } };
   } catch {
     return { refusal: messages.unreadable(name) };
   }

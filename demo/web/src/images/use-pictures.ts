@@ -1,18 +1,21 @@
 import { useCallback, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
-import { MAX_PICTURES, type Picture, preparePicture, typeOf } from './accept.ts';
+import { type Picture, prepareFile } from './accept.ts';
+import { type Accepts, isForPictures, kindOf, PICTURES } from './accepts.ts';
 
-/** A place in the message that is being written: a file on its way, or the picture that it became. */
+/** A place in the message that is being written: a file on its way, or the picture or file that it became. */
 export interface Place {
   id: string;
   name: string;
   picture: Picture | null;
 }
 
-/** The pictures of the message that is being written. */
+/** The pictures and other files of the message that is being written. */
 export interface Pictures {
   /** In the order in which they were chosen. */
   places: readonly Place[];
+  /** What the server takes. */
+  accepts: Accepts;
   /** Those that are ready. */
   pictures: Picture[];
   /** Whether files are still being read. */
@@ -23,8 +26,8 @@ export interface Pictures {
   clear(): void;
 }
 
-/** Keeps the pictures of the message that is being written. */
-export function usePictures(): Pictures {
+/** Keeps the pictures and other files of the message that is being written. */
+export function usePictures(accepts: Accepts = PICTURES): Pictures {
   const messages = useMessages().pictures;
   const [places, setPlaces] = useState<readonly Place[]>([]);
   const [looking, setLooking] = useState(0);
@@ -37,27 +40,33 @@ export function usePictures(): Pictures {
     setPlaces(next);
   }, []);
 
+  // The server may list its types while files are being read.
+  const current = useRef(accepts);
+  current.current = accepts;
+
   const take = useCallback(
     async (files: readonly File[]) => {
       setOver(false);
       setRefused([]);
       setLooking((count) => count + 1);
-      const types = await Promise.all(files.map((file) => typeOf(file).catch(() => null)));
+      const accepted = current.current;
+      const kinds = await Promise.all(files.map((file) => kindOf(file, accepted).catch(() => null)));
       setLooking((count) => count - 1);
       const refuse = (refusal: string) => setRefused((all) => [...all, refusal]);
       for (const [index, file] of files.entries()) {
         const place = { id: crypto.randomUUID(), name: file.name || 'image', picture: null };
-        const type = types[index];
-        if (!type) {
-          refuse(messages.wrongType(place.name));
+        const kind = kinds[index];
+        if (!kind) {
+          const isPicture = isForPictures(accepted) || file.type.startsWith('image/');
+          refuse((isPicture ? messages.wrongType : messages.wrongFile)(place.name));
           continue;
         }
-        if (taken.current.length === MAX_PICTURES) {
+        if (taken.current.length >= accepted.files) {
           setOver(true);
           continue;
         }
         change([...taken.current, place]);
-        void preparePicture(file, { ...place, type }, messages).then((result) => {
+        void prepareFile(file, { ...place, kind }, accepted, messages).then((result) => {
           if ('refusal' in result) {
             refuse(result.refusal);
             change(taken.current.filter(({ id }) => id !== place.id));
@@ -84,9 +93,10 @@ export function usePictures(): Pictures {
   }, [change]);
   return {
     places,
+    accepts,
     pictures: places.flatMap(({ picture }) => picture ?? []),
     isPreparing: looking > 0 || places.some(({ picture }) => picture === null),
-    refusals: [...(isOver ? [messages.tooMany(MAX_PICTURES)] : []), ...refused],
+    refusals: [...(isOver ? [messages.tooMany(accepts.files)] : []), ...refused],
     add,
     remove,
     clear,
