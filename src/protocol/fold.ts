@@ -96,11 +96,8 @@ export class MessageFold {
         return this.#settle(chunk.toolCallId, 'output-error', { errorText: chunk.errorText });
       case 'tool-output-denied':
         return this.#settle(chunk.toolCallId, 'output-denied', {});
-      case 'file': {
-        const { mediaType, url, providerMetadata } = chunk;
-        const about = providerMetadata === undefined ? {} : { providerMetadata };
-        return this.#add({ type: 'file', mediaType, url, ...about });
-      }
+      case 'file':
+        return this.#add({ ...chunk });
       case 'source-url': {
         const { sourceId, url, title } = chunk;
         return this.#add({ type: 'source-url', sourceId, url, ...(title === undefined ? {} : { title }) });

@@ -123,7 +123,7 @@ describe('options of createDuologue', () => {
       'the option "rateLimit" must be false for no limit, or an object with "perMinute".',
     ],
     [{ rateLimit: true }, 'the option "rateLimit" must be false for no limit, or an object.'],
-    [{ limits: { fileBytes: 1 } }, 'the option "limits" must be an object without "fileBytes"'],
+    [{ limits: { bytesOfFiles: 1 } }, 'the option "limits" must be an object without "bytesOfFiles"'],
     [{ socketLimits: { idleMs: '1' } }, 'an object whose "idleMs" is a number that is not negative.'],
     [{ budget: { userBytes: -1 } }, 'an object whose "userBytes" is a number that is not negative.'],
     [{ retryPolicy: { retry: 1 } }, 'the option "retryPolicy" must be an object without "retry"'],

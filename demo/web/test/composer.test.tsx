@@ -49,7 +49,7 @@ describe('something that is dropped', () => {
   ])('is %s', async (_, place, types, taken, isPrevented) => {
     const onFiles = vi.fn();
     await mount(
-      <DropZone onFiles={onFiles} isCovered={false}>
+      <DropZone onFiles={onFiles} isCovered={false} most={4}>
         <p />
       </DropZone>,
     );
