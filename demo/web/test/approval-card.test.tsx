@@ -107,6 +107,28 @@ describe('an approval card', () => {
     expect(onDecide).toHaveBeenCalledExactlyOnceWith('c1', true, '');
   });
 
+  test('shows what the tool says and sends its payload back, changed or not, with an approval alone', async () => {
+    const descriptor = { message: 'How many seats?', payload: { seats: 1, name: 'Ann' } };
+    await show({ ...ASKING, approval: { id: 'a1', descriptor } });
+    expect(card().textContent).toContain('How many seats?');
+    const [seats] = card().querySelectorAll('input');
+    await act(async () => {
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(seats, 'x');
+      seats?.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await act(async () => button('Approve').click());
+    expect(onDecide).not.toHaveBeenCalled();
+    expect(card().textContent).toContain('Please fill this in.');
+    await act(async () => {
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(seats, '3');
+      seats?.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await press(card(), { key: 'y', code: 'KeyY', altKey: true });
+    expect(onDecide).toHaveBeenCalledExactlyOnceWith('c1', true, '', { seats: 3, name: 'Ann' });
+    await act(async () => button('Deny').click());
+    expect(onDecide).toHaveBeenLastCalledWith('c1', false, '');
+  });
+
   test('leaves the focus with someone who is writing', async () => {
     composer.value = 'I am in the middle of';
     composer.focus();

@@ -3,9 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { KEYS } from './shortcuts.ts';
-
-/** How long the buttons wait, so that a click meant for what was there before decides nothing. */
-const ARMING_MS = 300;
+import { useArmed } from './use-armed.ts';
 
 /** The two answers to a question, and an optional reason. */
 export function AnswerForm({
@@ -80,13 +78,4 @@ export function AnswerForm({
       </div>
     </div>
   );
-}
-
-function useArmed(): boolean {
-  const [isArmed, setArmed] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setArmed(true), ARMING_MS);
-    return () => clearTimeout(timer);
-  }, []);
-  return isArmed;
 }

@@ -1,7 +1,11 @@
 import { CONFIRMATION_TOOL } from 'duologue/protocol';
 import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage } from '../i18n/language.tsx';
-import { type ToolPart, toolName } from '../tools/tool-part.ts';
+import { Fields } from '../questions/fields.tsx';
+import { formFor } from '../questions/form.ts';
+import type { JsonValue } from '../questions/json.ts';
+import { useForm } from '../questions/use-form.ts';
+import { fields, type ToolPart, toolName } from '../tools/tool-part.ts';
 import { ToolProgress } from '../tools/tool-progress.tsx';
 import { useAnnounce } from '../ui/announcer.tsx';
 import { useNow } from '../ui/use-now.ts';
@@ -9,6 +13,7 @@ import { AnswerForm } from './answer-form.tsx';
 import { type CardState, cardStateOf, isSettled } from './card-state.ts';
 import { obstacleOf, wordsOf } from './card-words.ts';
 import { Countdown } from './countdown.tsx';
+import type { Decide } from './decide.ts';
 import { Details } from './details.tsx';
 import { useDecidedElsewhere } from './elsewhere.tsx';
 import { LOOKS } from './look.ts';
@@ -31,7 +36,7 @@ export function ApprovalCard({
   part: ToolPart;
   /** Which of the answer's approvals it is, where there are several. */
   place?: readonly [index: number, count: number] | null;
-  onDecide: (toolCallId: string, isApproved: boolean, reason: string) => void;
+  onDecide: Decide;
   /** What the call gave, where there is a way to show it. */
   children?: ReactNode;
 }) {
@@ -46,9 +51,17 @@ export function ApprovalCard({
   const title = useId();
   const asked = useFocus(card, isAsking);
   const [isElsewhere, note] = useDecidedElsewhere(question.toolCallId);
-  const decide = (isApproved: boolean) => {
+  const { message, payload } = askedWith(part);
+  const editor = useForm(() => formFor(payload ?? null));
+  const form = payload == null ? null : editor;
+  const settle = (isApproved: boolean, answer?: JsonValue) => {
     note(isApproved);
-    onDecide(part.toolCallId, isApproved, reason.trim());
+    onDecide(part.toolCallId, isApproved, reason.trim(), ...(answer === undefined ? [] : [answer]));
+  };
+  const decide = (isApproved: boolean) => {
+    if (!isApproved || form === null) return settle(isApproved);
+    const taken = form.take();
+    if (taken) settle(true, taken.answer);
   };
   const obstacle = obstacleOf(reach, approval);
   useCardKeys(card, isAsking && obstacle === null, decide);
@@ -91,6 +104,11 @@ export function ApprovalCard({
             <Sentence question={question} />
           </p>
           <AskedBy agents={part.toolMetadata?.agents} />
+          {message === undefined ? null : (
+            <p className="break-words whitespace-pre-wrap">
+              <bdi>{reveal(message)}</bdi>
+            </p>
+          )}
           {text ? <p className="text-sm text-soft">{text}</p> : null}
           {!isAsking && part.approval?.reason ? (
             <p className="text-sm text-soft">
@@ -102,6 +120,12 @@ export function ApprovalCard({
           {isAsking ? (
             <div ref={asked} className="space-y-3">
               <Details question={question} />
+              {form === null ? null : (
+                <fieldset className="rounded-xl bg-surface/70 px-4 py-3">
+                  <legend className="sr-only">{messages.question.payload}</legend>
+                  <Fields state={form} label={messages.question.payload} />
+                </fieldset>
+              )}
               <AnswerForm
                 obstacle={obstacle}
                 mayGiveReason={toolName(part) !== CONFIRMATION_TOOL}
@@ -126,6 +150,13 @@ function AskedBy({ agents }: { agents: readonly string[] | undefined }): ReactNo
       {approval.askedBy(agents.map(reveal).join(' › '))}
     </p>
   );
+}
+
+/** What the tool says about its request, and the data that it sent with it. */
+function askedWith(part: ToolPart): { message?: string; payload?: JsonValue | undefined } {
+  if (toolName(part) !== CONFIRMATION_TOOL) return part.approval?.descriptor ?? {};
+  const { hint, payload } = fields(fields(part.input).toolConfirmation);
+  return { ...(typeof hint === 'string' ? { message: hint } : {}), payload: (payload ?? null) as JsonValue };
 }
 
 /** What the card says. Where the server does not tell that the time is up, the clock of the page does. */

@@ -9,14 +9,14 @@ import { useNow } from '../ui/use-now.ts';
 export function useOpenQuestion({
   mode,
   approvals,
+  questions,
   messages,
-}: Pick<UseDuologueHelpers, 'mode' | 'approvals' | 'messages'>): boolean {
+}: Pick<UseDuologueHelpers, 'mode' | 'approvals' | 'questions' | 'messages'>): boolean {
   const last = messages.at(-1);
+  const open = [...approvals, ...questions];
   const mayCancel = mode === 'sse' && last?.role === 'assistant';
   // Where the server does not tell that the time is up, the clock of the page does.
-  const now = useNow(mayCancel && approvals.length > 0);
+  const now = useNow(mayCancel && open.length > 0);
   if (!mayCancel) return false;
-  return (
-    approvals.some(({ expiresAt }) => expiresAt === null || expiresAt > now) || hasUnsettledDecision(last)
-  );
+  return open.some(({ expiresAt }) => expiresAt === null || expiresAt > now) || hasUnsettledDecision(last);
 }

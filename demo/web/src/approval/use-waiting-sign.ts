@@ -1,17 +1,22 @@
-import type { PendingApproval } from 'duologue/react';
+import type { PendingApproval, PendingQuestion } from 'duologue/react';
 import { useEffect } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { secondsUntil, useNow } from '../ui/use-now.ts';
 
 /**
- * What stands before the title of the page while an approval waits, with the seconds of the one that expires first; null when none
+ * What stands before the title of the page while an approval or a question waits, with the seconds of the one that expires first; null when none
  * waits. While the page is hidden, a notification says the same, if the person has already allowed notifications: the page does not ask for them.
  */
-export function useWaitingSign(approvals: readonly PendingApproval[]): string | null {
-  const { approval: words } = useMessages();
-  const isTimed = approvals.some(({ expiresAt }) => expiresAt !== null);
+export function useWaitingSign(
+  approvals: readonly PendingApproval[],
+  questions: readonly PendingQuestion[] = [],
+): string | null {
+  const messages = useMessages();
+  const words = questions.length > 0 ? messages.question : messages.approval;
+  const all = [...approvals, ...questions];
+  const isTimed = all.some(({ expiresAt }) => expiresAt !== null);
   const now = useNow(isTimed, 1000);
-  const open = approvals.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  const open = all.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
   const count = open.length;
   useEffect(() => {
     if (count === 0 || !document.hidden || !mayNotify()) return;

@@ -1,11 +1,12 @@
 import type { Message } from 'duologue/protocol';
 import { memo } from 'react';
+import type { Decide } from '../approval/decide.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { asToolPart } from '../tools/tool-part.ts';
 import { endingOf } from './ending.ts';
 import { EndingLine } from './ending-line.tsx';
 import { Footer } from './footer.tsx';
-import { type Decide, Part } from './part.tsx';
+import { Part } from './part.tsx';
 import { Sources } from './sources.tsx';
 
 /** A message of the assistant. */

@@ -22,6 +22,7 @@ import { ErrorCard } from '../errors/error-card.tsx';
 import { useMessages } from '../i18n/language.tsx';
 import { acceptsOf } from '../images/accepts.ts';
 import { usePictures } from '../images/use-pictures.ts';
+import { AnsweringProvider } from '../questions/answering.tsx';
 import type { CurrentSession } from '../sessions/current-session.ts';
 import { Missing } from '../sessions/missing.tsx';
 import type { Sessions } from '../sessions/use-sessions.ts';
@@ -100,7 +101,7 @@ export function Chat({
   });
   const duologue = useDuologue(options);
   useWireChat(duologue);
-  const { messages, status, connection, approvals, session, error, clearError, active } = duologue;
+  const { messages, status, connection, approvals, questions, session, error, clearError, active } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
   useOnNewText(messages, isBusy, waiting.clear);
   // A replay counts as connected: the recording itself contains every decision and outcome.
@@ -114,7 +115,7 @@ export function Chat({
   const [isRestored, setRestored] = useState(false);
   const after = lost.error ? 'cut' : isRestored ? 'unsent' : null;
   const held = heldBy({ status, connection: shownConnection, session }, useOpenQuestion(duologue), after);
-  const actions = useActions(duologue);
+  const actions = useActions(duologue, notices.settle);
   const stored = replay ? null : current.id;
   const waitingDrafts = useSendQueue(stored, held, actions.send);
   const { queue, add, insist, restore } = waitingDrafts;
@@ -133,13 +134,13 @@ export function Chat({
   }, [hasModelFailed, markFailed, replay]);
   const unsent = useUnsent(stored, { messages, error, isLoaded: session.status === 'ready' }, comeBack);
   // An interruption would end an open question too: beside one, a message waits.
-  const canInterrupt = isBusy && held === 'answer' && approvals.length === 0;
+  const isAsked = approvals.length + questions.length > 0;
+  const canInterrupt = isBusy && held === 'answer' && !isAsked;
   const pictures = usePictures(acceptsOf(duologue.live.connection.info));
   const [slot, setSlot] = useState<HTMLElement | null>(null);
   const isLookedAt = useLookedAt();
-  const title = useTitle(current, sessions, messages, session.hasOlder, useWaitingSign(approvals));
+  const title = useTitle(current, sessions, messages, session.hasOlder, useWaitingSign(approvals, questions));
   const { refresh } = sessions;
-  const isAsked = approvals.length > 0;
   const hasFailed = error !== undefined;
   // The list shows what waits for the person, and what failed.
   // biome-ignore lint/correctness/useExhaustiveDependencies: these changes are what it waits for
@@ -194,47 +195,49 @@ export function Chat({
       </Header>
       <ReachProvider reach={reach}>
         <WhereaboutsProvider value={whereabouts}>
-          <Conversation
-            messages={messages}
-            onEarlier={session.hasOlder && !replay ? session.loadOlder : null}
-            isBusy={isBusy}
-            hasError={error !== undefined || lost.error !== null}
-            onDecide={actions.decide}
-            onContinue={replay ? null : actions.continueAnswer}
-            onRegenerate={actions.regenerate}
-            onEdit={actions.edit}
-            isUnsent={unsent.has}
-            onAskAgain={askAgain}
-            empty={session.status === 'ready' ? empty : null}
-          >
-            {session.status === 'loading' ? (
-              <p role="status" className="animate-pulse text-sm text-soft">
-                {words.sessions.loading}
-              </p>
-            ) : null}
-            {waiting.reason ? (
-              <p role="status" data-testid="waiting" className="animate-fade text-sm text-soft">
-                {words.message.waiting[waiting.reason]}
-              </p>
-            ) : null}
-            {loadError ? (
-              <ErrorCard
-                error={loadError}
-                about="conversation"
-                onRetry={() => void session.reload()}
-                onDismiss={current.startNew}
-              />
-            ) : null}
-            {lost.error ? (
-              <ErrorCard error={lost.error} onRetry={actions.retry} onDismiss={lost.forget} />
-            ) : null}
-            {error ? (
-              <ErrorCard key={error.message} error={error} onRetry={actions.retry} onDismiss={clearError} />
-            ) : null}
-            {notices.list.map(({ id, error: notice }) => (
-              <ErrorCard key={id} error={notice} onRetry={null} onDismiss={() => notices.dismiss(id)} />
-            ))}
-          </Conversation>
+          <AnsweringProvider value={actions.questions}>
+            <Conversation
+              messages={messages}
+              onEarlier={session.hasOlder && !replay ? session.loadOlder : null}
+              isBusy={isBusy}
+              hasError={error !== undefined || lost.error !== null}
+              onDecide={actions.decide}
+              onContinue={replay ? null : actions.continueAnswer}
+              onRegenerate={actions.regenerate}
+              onEdit={actions.edit}
+              isUnsent={unsent.has}
+              onAskAgain={askAgain}
+              empty={session.status === 'ready' ? empty : null}
+            >
+              {session.status === 'loading' ? (
+                <p role="status" className="animate-pulse text-sm text-soft">
+                  {words.sessions.loading}
+                </p>
+              ) : null}
+              {waiting.reason ? (
+                <p role="status" data-testid="waiting" className="animate-fade text-sm text-soft">
+                  {words.message.waiting[waiting.reason]}
+                </p>
+              ) : null}
+              {loadError ? (
+                <ErrorCard
+                  error={loadError}
+                  about="conversation"
+                  onRetry={() => void session.reload()}
+                  onDismiss={current.startNew}
+                />
+              ) : null}
+              {lost.error ? (
+                <ErrorCard error={lost.error} onRetry={actions.retry} onDismiss={lost.forget} />
+              ) : null}
+              {error ? (
+                <ErrorCard key={error.message} error={error} onRetry={actions.retry} onDismiss={clearError} />
+              ) : null}
+              {notices.list.map(({ id, error: notice }) => (
+                <ErrorCard key={id} error={notice} onRetry={null} onDismiss={() => notices.dismiss(id)} />
+              ))}
+            </Conversation>
+          </AnsweringProvider>
         </WhereaboutsProvider>
       </ReachProvider>
       <div className="mx-auto w-full max-w-3xl shrink-0 px-3 print:hidden pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">

@@ -1,6 +1,7 @@
 import type { Message } from 'duologue/protocol';
 import { ArrowDown, ShieldQuestion } from 'lucide-react';
 import { type ComponentProps, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
+import type { Decide } from '../approval/decide.ts';
 import { goToCard } from '../approval/go-to-card.ts';
 import { useUnseenCards } from '../approval/use-unseen-cards.ts';
 import { handFocusOn } from '../composer/focus-box.ts';
@@ -10,7 +11,6 @@ import { Dots } from './dots.tsx';
 import { Earlier } from './earlier.tsx';
 import { endingOf } from './ending.ts';
 import { Answer, loadAnswer } from './lazy-answer.tsx';
-import type { Decide } from './part.tsx';
 import { useAnswerAnnounced } from './use-answer-announced.ts';
 import { useStickyScroll } from './use-sticky-scroll.ts';
 import { UserMessage } from './user-message.tsx';
@@ -52,6 +52,8 @@ export function Conversation({
   const { box, content, isAtEnd, toEnd, keepPlace } = useStickyScroll(messages.length > 0);
   const { around, unseen } = useUnseenCards();
   const [firstUnseen] = unseen;
+  const hasQuestion = unseen.some(({ dataset }) => dataset.testid === 'question-card');
+  const waiting = hasQuestion ? words.question : words.approval;
   const last = messages.at(-1);
   const asked = messages.findLast(({ role }) => role === 'user')?.id;
   useEffect(() => {
@@ -118,9 +120,9 @@ export function Conversation({
         </div>
       </section>
       {firstUnseen ? (
-        <Pill onClick={() => goToCard(firstUnseen)} title={words.approval.goTo}>
+        <Pill onClick={() => goToCard(firstUnseen)} title={waiting.goTo}>
           <ShieldQuestion className="size-4 text-warn" aria-hidden="true" />
-          {words.approval.waiting(unseen.length)}
+          {waiting.waiting(unseen.length)}
         </Pill>
       ) : isAtEnd ? null : (
         <Pill onClick={toEnd}>

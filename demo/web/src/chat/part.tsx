@@ -2,9 +2,12 @@ import type { MessagePart } from 'duologue/protocol';
 import { memo, type ReactNode } from 'react';
 import { ApprovalCard } from '../approval/approval-card.tsx';
 import { isApprovalCard } from '../approval/card-state.ts';
+import type { Decide } from '../approval/decide.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { CodeBlock } from '../markdown/code-block.tsx';
 import { RichText } from '../markdown/rich-text.tsx';
+import { QuestionCard } from '../questions/question-card.tsx';
+import { isQuestionCard } from '../questions/question-state.ts';
 import { ToolCard } from '../tools/tool-card.tsx';
 import { asToolPart, hasOutput } from '../tools/tool-part.ts';
 import { ToolResult } from '../tools/tool-result.tsx';
@@ -14,9 +17,6 @@ import { briefThought } from './brief-thought.ts';
 import { FilePart } from './file-part.tsx';
 import { Picture } from './picture.tsx';
 import { Thoughts } from './thoughts.tsx';
-
-/** Gives the person's decision on a call. */
-export type Decide = (toolCallId: string, isApproved: boolean, reason: string) => void;
 
 interface Props {
   part: MessagePart;
@@ -42,6 +42,8 @@ export const Part = memo(
             >
               {hasOutput(call) ? <ToolResult part={call} isBrief /> : null}
             </ApprovalCard>
+          ) : isQuestionCard(call) ? (
+            <QuestionCard part={call} />
           ) : (
             <ToolCard part={call} />
           )}

@@ -1,14 +1,17 @@
 import type { Message } from 'duologue/protocol';
 import type { UseDuologueHelpers } from 'duologue/react';
-import { useCallback, useEffect, useRef } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
+import type { Decide } from '../approval/decide.ts';
 import type { Draft } from '../composer/draft.ts';
+import type { Answering } from '../questions/answering.tsx';
 import { filesOf } from './message-text.ts';
-import type { Decide } from './part.tsx';
 
 /** What a person can do in a conversation; none of these changes from one drawing to the next. */
 export interface Actions {
   send: (draft: Draft) => void;
   decide: Decide;
+  /** Answers a question, or declines it. */
+  questions: Answering;
   edit: (message: Message, text: string) => void;
   regenerate: (messageId: string) => void;
   retry: () => void;
@@ -21,8 +24,8 @@ export interface Actions {
   stop: () => void;
 }
 
-/** The actions of a conversation. */
-export function useActions(duologue: UseDuologueHelpers): Actions {
+/** The actions of a conversation. `onShown` gets an error that the card of a question shows. */
+export function useActions(duologue: UseDuologueHelpers, onShown: (error: Error) => void): Actions {
   const latest = useRef(duologue);
   useEffect(() => {
     latest.current = duologue;
@@ -37,12 +40,28 @@ export function useActions(duologue: UseDuologueHelpers): Actions {
     const words = text === '' ? [] : [{ type: 'text' as const, text }];
     void latest.current.sendMessage({ id, role: 'user', parts: [...files, ...words] });
   }, []);
-  const decide = useCallback<Decide>((toolCallId, isApproved, reason) => {
+  const decide = useCallback<Decide>((toolCallId, isApproved, reason, payload) => {
     const { approvals, approve, deny } = latest.current;
     const approval = approvals.find((one) => one.toolCallId === toolCallId);
     if (!approval) return;
-    void (isApproved ? approve : deny)(approval, reason || undefined);
+    void (isApproved ? approve(approval, reason || undefined, payload) : deny(approval, reason || undefined));
   }, []);
+  const questions = useMemo<Answering>(() => {
+    const sent = (send: () => Promise<void>) =>
+      send().catch((error: Error) => {
+        onShown(error);
+        throw error;
+      });
+    const find = (toolCallId: string) => {
+      const question = latest.current.questions.find((one) => one.toolCallId === toolCallId);
+      if (!question) throw new Error(`The question ${toolCallId} is not open.`);
+      return question;
+    };
+    return {
+      answer: (toolCallId, value) => sent(async () => latest.current.answer(find(toolCallId), value)),
+      decline: (toolCallId) => sent(async () => latest.current.decline(find(toolCallId))),
+    };
+  }, [onShown]);
   const edit = useCallback((message: Message, text: string) => {
     const parts = [...filesOf(message), { type: 'text' as const, text }];
     void latest.current.sendMessage({ parts, messageId: message.id });
@@ -77,7 +96,7 @@ export function useActions(duologue: UseDuologueHelpers): Actions {
     if (isReachable) interrupt();
     else void abandon();
   }, []);
-  return { send, decide, edit, regenerate, retry, continueAnswer, drop, markFailed, stop };
+  return { send, decide, questions, edit, regenerate, retry, continueAnswer, drop, markFailed, stop };
 }
 
 /** Whether a decision of the person has not come to its end. */

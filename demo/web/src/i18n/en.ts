@@ -42,7 +42,7 @@ export const en = {
       unsent: 'Not sent yet. Send it now, or write another message.',
       approval: 'Will be sent after the open approval',
     },
-    cancels: 'An approval is still open. Sending your message now cancels it.',
+    cancels: 'The assistant still waits for your decision. Sending your message now cancels the request.',
     answerFirst: 'Decide first',
     sendAnyway: 'Send anyway',
     unqueue: 'Don’t send',
@@ -176,6 +176,47 @@ export const en = {
     goTo: 'Go to the approval',
     run: 'Run {tool}.',
     ran: 'Ran {tool}.',
+  },
+
+  question: {
+    states: {
+      asking: 'A question for you',
+      answered: 'Answered',
+      declined: 'Declined',
+      expired: 'Expired',
+      cancelled: 'Cancelled',
+      failed: 'Failed',
+    },
+    ends: {
+      declined: 'You chose not to answer.',
+      expired: 'There was no answer in time.',
+      cancelled: 'This question was cancelled. It needs no answer any more.',
+    },
+    untitled: 'Please choose or enter an answer.',
+    send: 'Send answer',
+    decline: 'Decline',
+    yes: 'Yes',
+    no: 'No',
+    choose: 'Choose…',
+    optional: ' (optional)',
+    problems: {
+      required: 'Please fill this in.',
+      number: 'Please enter a number.',
+      integer: 'Please enter a whole number.',
+      json: 'This is not valid JSON.',
+    },
+    refused: 'The answer does not fit. Please change it:',
+    sending: 'Sending your answer.',
+    unsent: 'No connection. Your answer will be sent when the connection is back.',
+    keys: (decline: string) => `${decline} decline`,
+    announce: (sentence: string, decline: string | null) =>
+      `A question for you: ${sentence}${decline === null ? '' : ` Press ${decline} to decline.`}`,
+    announceState: (state: string, sentence: string) => `${state}: ${sentence}`,
+    waiting: (count: number) => `${count} ${count === 1 ? 'card' : 'cards'} waiting for you`,
+    titleSign: (count: number, seconds: number | null) =>
+      `(${count}) Waiting for you${seconds === null ? '' : `, ${seconds} s`}`,
+    goTo: 'Go to the card',
+    payload: 'What the tool gets with your approval',
   },
 
   tools: {

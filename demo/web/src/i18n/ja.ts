@@ -181,6 +181,46 @@ export const ja: Messages = {
     ran: '{tool} を実行しました。',
   },
 
+  question: {
+    states: {
+      asking: '質問があります',
+      answered: '回答済み',
+      declined: '回答しませんでした',
+      expired: '期限切れ',
+      cancelled: '取り消し',
+      failed: '失敗',
+    },
+    ends: {
+      declined: 'あなたは回答しないことを選びました。',
+      expired: '時間内に回答がありませんでした。',
+      cancelled: 'この質問は取り消されました。回答は不要です。',
+    },
+    untitled: '回答を選ぶか、入力してください。',
+    send: '回答を送信',
+    decline: '回答しない',
+    yes: 'はい',
+    no: 'いいえ',
+    choose: '選択してください',
+    optional: '（任意）',
+    problems: {
+      required: '入力してください。',
+      number: '数値を入力してください。',
+      integer: '整数を入力してください。',
+      json: 'JSON として正しくありません。',
+    },
+    refused: 'この回答は質問に合いません。直してください：',
+    sending: '回答を送信しています。',
+    unsent: '接続が切れています。再接続したら、回答を送信します。',
+    keys: (decline) => `${decline} 回答しない`,
+    announce: (sentence, decline) =>
+      `質問があります：${sentence}${decline === null ? '' : ` ${decline} で回答を断ります。`}`,
+    announceState: (state, sentence) => `${state}：${sentence}`,
+    waiting: (count) => `回答待ち ${count} 件`,
+    titleSign: (count, seconds) => `(${count}) 回答待ち${seconds === null ? '' : `・残り ${seconds} 秒`}`,
+    goTo: 'カードへ',
+    payload: '承認とともにツールへ渡す内容',
+  },
+
   tools: {
     preparing: '準備中',
     running: '実行中',

@@ -1,4 +1,4 @@
-import type { MessagePart } from 'duologue/protocol';
+import type { AskedQuestion, MessagePart } from 'duologue/protocol';
 
 /** A part that shows a tool call, with the fields that its states share. */
 export interface ToolPart {
@@ -18,12 +18,22 @@ export interface ToolPart {
   /** Whether the output is only progress: the tool still runs. */
   preliminary?: boolean;
   errorText?: string;
-  toolMetadata?: { runsOn?: 'server' | 'client'; asks?: boolean; agents?: readonly string[] };
+  toolMetadata?: {
+    runsOn?: 'server' | 'client';
+    asks?: boolean;
+    agents?: readonly string[];
+    question?: AskedQuestion;
+  };
   approval?: {
     id: string;
     approved?: boolean;
     reason?: string;
-    descriptor?: { expiresAt?: number; queued?: number };
+    descriptor?: {
+      expiresAt?: number;
+      queued?: number;
+      message?: string;
+      payload?: AskedQuestion['payload'];
+    };
   };
 }
 

@@ -1,0 +1,27 @@
+import { declinedText, INTERRUPTED, QUESTION_TIMED_OUT, SIGNED_OUT, SUPERSEDED } from 'duologue/protocol';
+import type { ToolPart } from '../tools/tool-part.ts';
+
+/** What the card of a question says. */
+export type QuestionState = 'asking' | 'answered' | 'declined' | 'expired' | 'cancelled' | 'failed';
+
+/** Whether a call is a question to the person, whose answer is its output. */
+export function isQuestionCard(part: ToolPart): boolean {
+  return part.toolMetadata?.question !== undefined && part.state !== 'input-streaming';
+}
+
+/** What the card of a question says. */
+export function questionStateOf({ state, errorText = '' }: ToolPart): QuestionState {
+  if (state === 'output-available') return 'answered';
+  if (state !== 'output-error') return 'asking';
+  if (errorText.startsWith(declinedText())) return 'declined';
+  switch (errorText) {
+    case QUESTION_TIMED_OUT:
+      return 'expired';
+    case SUPERSEDED:
+    case INTERRUPTED:
+    case SIGNED_OUT:
+      return 'cancelled';
+    default:
+      return 'failed';
+  }
+}
