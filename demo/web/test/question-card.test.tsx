@@ -82,13 +82,13 @@ const press = (target: Element, init: KeyboardEventInit) =>
   act(async () =>
     target.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init })),
   );
-const said = () => document.querySelector('[aria-live=assertive]')?.textContent;
+const announced = () => document.querySelector('[aria-live=assertive]')?.textContent;
 
 describe('the card of a question', () => {
   test('takes the focus, is told to screen readers, and has no fault that axe knows', async () => {
     await show(asking());
     expect(document.activeElement).toBe(card());
-    expect(said()).toMatch(/^A question for you: Which table\? Press .+N to decline\.$/);
+    expect(announced()).toMatch(/^A question for you: Which table\? Press .+N to decline\.$/);
     expect(card().querySelector('dl')?.textContent).toBe('price5');
     const { violations } = await runAxe();
     expect(violations).toEqual([]);
@@ -189,7 +189,7 @@ describe('the card of a question', () => {
     expect(card().querySelector('button')?.textContent).toBe(line);
     expect(card().querySelectorAll('button')).toHaveLength(1);
     expect(document.activeElement).toBe(document.querySelector('#message'));
-    expect(said()).toMatch(/: Which table\?$/);
+    expect(announced()).toMatch(/: Which table\?$/);
     expect((await runAxe()).violations).toEqual([]);
   });
 

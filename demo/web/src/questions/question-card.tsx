@@ -79,7 +79,7 @@ function About({ part }: { part: ToolPart }) {
   const input = isObject ? fields(payload) : { '': payload };
   return (
     <Details
-      question={{ toolCallId: part.toolCallId, tool: '', input, template: '', values: {}, told: [] }}
+      question={{ toolCallId: part.toolCallId, tool: '', input, template: '', values: {}, inSentence: [] }}
     />
   );
 }
