@@ -16,6 +16,7 @@ import { createServerApi, type ServerApi } from './api/server-api.ts';
 import { type Clock, neverSetBack, settlesWithin, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
+import { Subscriptions } from './events/subscriptions.ts';
 import { handle } from './http/http.ts';
 import { errorReply, NO_SNIFFING, type Reply, toResponse } from './http/reply.ts';
 import type { HttpContext } from './http/route.ts';
@@ -168,6 +169,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     trustedProxies: options.trustedProxies,
     refusals: new RefusedRequests(limiterOf('wrong keys', rateLimit && WRONG_KEYS), clock, logger),
   });
+  const subscriptions = new Subscriptions(engine.events, engine);
   let closing = false;
   let leaving: Promise<void> | null = null;
   const commands = new Commands({
@@ -208,6 +210,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   /** Ends all work, and closes everything. */
   async function end(): Promise<void> {
     await registry.close();
+    await subscriptions.close();
     await logs.close();
     // The node releases its sessions before clients are asked to reconnect.
     await node?.close();
@@ -229,7 +232,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     );
   });
   return {
-    ...createServerApi(engine, commands, engine.appName),
+    ...createServerApi(engine, commands, subscriptions, engine.appName),
     isGuarded: access.isGuarded,
     sockets,
     listens(url) {

@@ -25,6 +25,7 @@ export type {
 } from './api/sessions-api.ts';
 export type { Clock } from './clock.ts';
 export { createDuologue, type Duologue } from './duologue.ts';
+export type { DeliveryInfo } from './events/deliveries.ts';
 export type { EventListener } from './events/event-hub.ts';
 export type {
   EventCall,
@@ -34,6 +35,7 @@ export type {
   ServerEventName,
   ServerEventOf,
 } from './events/server-events.ts';
+export type { EventSubscription } from './events/subscriptions.ts';
 export type { Reply, ResponseReader } from './http/reply.ts';
 export type * from './log/hub.ts';
 export type { Logger } from './logger.ts';
@@ -59,6 +61,8 @@ export type {
   CallMove,
   CallRecord,
   CallStatus,
+  ClaimedEvents,
+  ClaimRequest,
   DecidedBy,
   Decision,
   EventRequest,
@@ -68,6 +72,8 @@ export type {
   ListRequest,
   NodeDirectory,
   NodePlace,
+  OutboxEvent,
+  OutboxStore,
   OwnedKey,
   Page,
   PageRequest,

@@ -2,6 +2,7 @@ import { type Answer, outputOf, reasonOf } from '../../protocol/tool-call.ts';
 import type { Engine } from '../engine.ts';
 import type { EventListener } from '../events/event-hub.ts';
 import type { ServerEventName } from '../events/server-events.ts';
+import type { EventSubscription, Subscriptions } from '../events/subscriptions.ts';
 import type { CallRecord, DecidedBy, FoundCall, SessionKey } from '../store/store.ts';
 import { badRequest, ServerApiError } from './api-error.ts';
 import type { Command, Commands } from './commands.ts';
@@ -41,9 +42,15 @@ export type Speech = string | { text: string } | { instruction: string };
 export interface ServerApi {
   /**
    * Calls a function for each event of this name that happens in this process, after it is stored; the returned function ends that. A listener delays nothing: a promise that it returns is
-   * not waited for, and what it throws is logged. A process that dies takes its events with it.
+   * not waited for, and what it throws is logged. A process that dies takes its events with it;
+   * events that must not be missed are for `subscribe`.
    */
   on<Name extends ServerEventName>(name: Name, listener: NoInfer<EventListener<Name>>): () => void;
+  /**
+   * Delivers events at least once, also after a restart and when the node that they happened on dies: the store keeps each with its fact until it is delivered, by one node. The returned function ends the
+   * subscription in this process.
+   */
+  subscribe<Name extends ServerEventName>(subscription: EventSubscription<Name>): () => Promise<void>;
   /** The sessions of all users. */
   readonly sessions: SessionsApi;
   /**
@@ -69,7 +76,12 @@ export interface ServerApi {
 }
 
 /** Creates the server API. `application` is the name of the application in the audit log. */
-export function createServerApi(engine: Engine, commands: Commands, application: string): ServerApi {
+export function createServerApi(
+  engine: Engine,
+  commands: Commands,
+  subscriptions: Subscriptions,
+  application: string,
+): ServerApi {
   const { store, appName, newId, options } = engine;
   const { limits } = options;
   const requestId = () => `application_${newId()}`;
@@ -112,6 +124,7 @@ export function createServerApi(engine: Engine, commands: Commands, application:
 
   return {
     on: (name, listener) => engine.events.on(name, listener),
+    subscribe: (subscription) => subscriptions.subscribe(subscription),
     sessions: sessionsApi(engine, commands),
 
     decide: ({ approvalId, approved, reason, by }) =>

@@ -200,8 +200,7 @@ export class EffectRunner {
     const { store, runs, tools, output, requests, listeners } = this.targets;
     switch (effect.type) {
       case 'start':
-        if (guard.start(effect.message.id)) output.begin(effect.message, effect.isTurn);
-        return;
+        return guard.start(effect.message.id) ? output.begin(effect.message, effect.isTurn) : undefined;
       case 'say':
         if (guard.maySend(effect.messageId, effect.chunk)) output.say(effect.chunk);
         return;
@@ -234,8 +233,7 @@ export class EffectRunner {
       }
       case 'release':
         guard.release(effect.messageId);
-        output.release(effect.messageId);
-        return;
+        return output.release(effect.messageId);
       case 'sound':
         output.spoke(effect);
         listeners.play(effect);

@@ -330,7 +330,7 @@ async function endCutOff(
       fold.push({ type: 'message-metadata', messageMetadata: end });
     }
     const event = isOver ? turnFinished(engine.events, key, message) : null;
-    await engine.store.putMessage(key, message);
+    await engine.store.putMessage(key, message, undefined, event?.outbox);
     event?.happened();
     const length = wasSpoken ? sentLength(message, messages) : Number.POSITIVE_INFINITY;
     if (length < textOf(message).length) unspoken = { messageId: message.id, length };

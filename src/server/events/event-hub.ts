@@ -134,7 +134,7 @@ export class EventHub implements EventSource {
 }
 
 /** Throws when there is no event with this name. */
-function checkName(name: unknown): asserts name is ServerEventName {
+export function checkName(name: unknown): asserts name is ServerEventName {
   if (EVENT_NAMES.includes(name as ServerEventName)) return;
   throw new TypeError(`There is no event "${String(name)}". There are: ${EVENT_NAMES.join(', ')}.`);
 }

@@ -204,6 +204,7 @@ export class Approvals {
       },
       lineFor(wanted, call, answer.reason ?? null, by),
       accepted,
+      event?.outbox,
     );
     if (decided) event?.happened();
     return decided ? { kind: 'counts', call: decided, isRepeated: false } : { kind: 'ignored' };
@@ -231,6 +232,8 @@ export class Approvals {
       this.key,
       { id: call.id, ...LEDGER[step], reason: SIGNED_OUT },
       lineFor('refused', call, SIGNED_OUT),
+      undefined,
+      event?.outbox,
     );
     if (moved) event?.happened();
     return moved;
@@ -253,6 +256,8 @@ export class Approvals {
       this.key,
       { id: call.id, ...LEDGER.expire, reason },
       lineFor('expired', call, reason),
+      undefined,
+      event?.outbox,
     );
     if (expired) event?.happened();
     return expired;
@@ -274,7 +279,8 @@ export class Approvals {
     const asks = step === 'ask' && approvalId !== null && question ? { asks: { approvalId, question } } : {};
     const outcome = ({ answer: 'answered', decline: 'declined', ask: null } as const)[step];
     const event = outcome && this.answered(call, outcome);
-    const moved = await this.store.moveCall(this.key, { id, ...LEDGER[step], reason, ...asks }, line);
+    const move = { id, ...LEDGER[step], reason, ...asks };
+    const moved = await this.store.moveCall(this.key, move, line, undefined, event?.outbox);
     if (moved) event?.happened();
   }
 

@@ -11,7 +11,7 @@ import type { EventSource, PreparedEvent } from '../events/event-hub.ts';
 import type { ChunkLog, SessionLog, ShownLog } from '../log/log.ts';
 import type { Reader } from '../registry/session.ts';
 import { type Persistence, untilStored } from '../store/rules.ts';
-import type { CallRecord, OwnedKey, Store } from '../store/store.ts';
+import type { CallRecord, OutboxEvent, OwnedKey, Store } from '../store/store.ts';
 import { type DraftPace, Drafts } from './pace.ts';
 
 /** The objects and callbacks that the output of a session uses. */
@@ -50,6 +50,7 @@ export class Output {
   private readonly resting = new Set<() => void>();
   private readonly persistence: Persistence;
   private readonly events: EventSource;
+  private readonly onFault: (error: unknown) => void;
   /** The messages of the agent that have started and are not over. */
   private readonly turns = new Set<string>();
 
@@ -58,6 +59,7 @@ export class Output {
     this.store = store;
     this.key = key;
     this.events = events;
+    this.onFault = onFault;
     this.log = log.chunks;
     this.shown = log.shown;
     this.readers = new Readers(() => this.log.last);
@@ -81,13 +83,23 @@ export class Output {
     return this.current?.message ?? null;
   }
 
-  /** Starts a message, or continues one: appends `start`. `isTurn`: the agent makes the message, as opposed to the application. */
-  begin(message: Message, isTurn: boolean): void {
+  /**
+   * Starts a message, or continues one: appends `start`. `isTurn`: the agent makes the message, as opposed to the application. Subscriptions to turns that start delay the message until
+   * the event is stored.
+   */
+  begin(message: Message, isTurn: boolean): Promise<void> | undefined {
     if (isTurn && !this.folds.has(message.id)) {
       this.turns.add(message.id);
-      if (!this.events.isIdle)
-        this.events.prepare('turn-started', this.key, { messageId: message.id })?.happened();
+      const event = this.events.isIdle
+        ? null
+        : this.events.prepare('turn-started', this.key, { messageId: message.id });
+      if (event?.outbox) return this.tell(event)?.then(() => this.open(message));
+      event?.happened();
     }
+    return this.open(message);
+  }
+
+  private open(message: Message): undefined {
     const fold = this.folds.get(message.id) ?? new MessageFold(message);
     if (!this.folds.has(message.id)) this.drafts.know(message);
     this.folds.set(message.id, fold);
@@ -242,6 +254,14 @@ export class Output {
     return this.drafts.without(stored);
   }
 
+  /** Tells the application of something that no other write stores. Resolves, in any case, when a subscription has the event. */
+  private tell(event: PreparedEvent | null): Promise<void> | undefined {
+    const { outbox } = event ?? {};
+    if (!outbox) return void event?.happened();
+    const write = () => this.store.keepEvents(this.key, outbox);
+    return untilStored(write, this.persistence).then(() => event?.happened(), this.onFault);
+  }
+
   /** The event for a call whose approval request, or question, is shown; null without a listener. */
   asked(call: CallRecord | undefined): PreparedEvent | null {
     return call && !this.events.isIdle ? callAsked(this.events, this.key, call) : null;
@@ -260,14 +280,15 @@ export class Output {
     if (this.drafts.written) await this.drafts.written;
     this.drafts.know(fold.message);
     const { length } = fold.message.parts;
-    await this.put(fold.message);
+    await this.put(fold.message, event?.outbox);
     this.drafts.put(fold.message, length);
     event?.happened();
   }
 
   /** Stores a message. While the store is unavailable it retries, because the user has already read the message. */
-  private put(message: Message): Promise<void> {
-    return untilStored(() => this.store.putMessage(this.key, message), this.persistence);
+  private put(message: Message, outbox?: readonly OutboxEvent[]): Promise<void> {
+    const write = () => this.store.putMessage(this.key, message, undefined, outbox);
+    return untilStored(write, this.persistence);
   }
 
   /** Cancels the planned draft. */
@@ -276,13 +297,14 @@ export class Output {
   }
 
   /** Ends a message: it stays in the log for clients that reconnect, but nothing more is written to it. */
-  release(messageId: string): void {
+  release(messageId: string): Promise<void> | undefined {
     const { message } = this.folds.get(messageId) ?? {};
-    if (message) this.finished(message, true)?.happened();
+    const reported = message && this.tell(this.finished(message, true));
     this.folds.delete(messageId);
     this.drafts.release(messageId);
     if (this.current?.message.id === messageId) this.current = null;
     for (const [id, seq] of this.starts) if (seq < this.log.first) this.starts.delete(id);
+    return reported;
   }
 
   /** The number of the first chunk of a message in the log; null when the log does not have it. */

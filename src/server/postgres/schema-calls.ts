@@ -3,6 +3,9 @@ import { type SessionKey, StaleFence, StateConflict, StoreError, StoreUnavailabl
 import { codeOf, type Database, describeFault, isUnavailable, type Value } from './database.ts';
 import { statementsIn } from './statements.ts';
 
+/** Events that a statement adds to the outbox: the parameters of `add_events`. `ifTrue`: only when the function returns true. */
+export type KeptEvents = { values: Value[]; ifTrue?: true } | null;
+
 /** Calls statements and functions of one schema. Errors of the database become errors of the store. */
 export class SchemaCalls {
   readonly #db: Database;
@@ -28,8 +31,8 @@ export class SchemaCalls {
     }
   }
 
-  async call(key: SessionKey, name: string, values: Value[]): Promise<void> {
-    await this.run(key, name, values);
+  async call(key: SessionKey, name: string, values: Value[], kept?: KeptEvents): Promise<void> {
+    await this.run(key, name, values, kept);
   }
 
   /** Calls a function and returns its value. `key`: the session for error texts; null for a function that is not about a session. */
@@ -37,16 +40,25 @@ export class SchemaCalls {
     return ((await this.run<{ value: T }>(key, name, values)).rows[0] as { value: T }).value;
   }
 
-  /** Calls a function of the schema. In the result, `again` says whether the statement was sent more than once. */
+  /**
+   * Calls a function of the schema. In the result, `again` says whether the statement was sent more than once. `kept`: events that the same statement adds to the outbox, after the function,
+   * for each row that it returns.
+   */
   async run<Row extends object>(
     key: SessionKey | null,
     name: string,
     values: Value[],
+    kept: KeptEvents = null,
   ): Promise<{ rows: Row[]; again: boolean }> {
-    const places = values.map((_, index) => `$${index + 1}`).join(', ');
+    const all = kept ? [...values, ...kept.values] : values;
+    const places = all.map((_, index) => `$${index + 1}`);
+    const own = places.slice(0, values.length).join(', ');
     try {
-      const text = `select * from ${this.#schema}.${name}(${places}) as value`;
-      return await this.#db.query<Row>(`duologue ${name}`, text, values);
+      const text = `from ${this.#schema}.${name}(${own}) as value`;
+      if (!kept) return await this.#db.query<Row>(`duologue ${name}`, `select * ${text}`, values);
+      const added = `${this.#schema}.add_events(${places.slice(values.length).join(', ')})`;
+      const column = kept.ifTrue ? `case when value then ${added} end` : added;
+      return await this.#db.query<Row>(`duologue ${name} with events`, `select *, ${column} ${text}`, all);
     } catch (error) {
       throw this.#translated(error, key);
     }

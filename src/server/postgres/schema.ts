@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg';
 import { StoreError } from '../store/store.ts';
 import { ARTIFACTS } from './artifact-statements.ts';
 import { CALLS_OF_AGENTS, DELETE_REFUSED_LINES, FUNCTIONS, QUESTIONS, SERVER_API } from './functions.ts';
+import { OUTBOX } from './outbox-statements.ts';
 import { TABLES } from './tables.ts';
 
 /** The steps from an empty schema, as SQL; step `n` leads to version `n + 1`. Released steps are never changed. */
@@ -13,6 +14,7 @@ export const migrations: readonly string[] = [
   QUESTIONS,
   ARTIFACTS,
   CALLS_OF_AGENTS,
+  OUTBOX,
 ];
 
 /**

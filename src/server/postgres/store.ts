@@ -43,6 +43,7 @@ import type {
   ListedSession,
   ListRequest,
   NodeDirectory,
+  OutboxEvent,
   OwnedKey,
   Page,
   PageRequest,
@@ -55,12 +56,14 @@ import type {
 import { postgresArtifacts } from './artifacts.ts';
 import type { Database } from './database.ts';
 import { nodeDirectory } from './node-directory.ts';
-import { SchemaCalls } from './schema-calls.ts';
+import { PostgresOutbox } from './outbox.ts';
+import { type KeptEvents, SchemaCalls } from './schema-calls.ts';
 import {
   acceptedIn,
   appIn,
   callsIn,
   deltaIn,
+  eventsIn,
   lineIn,
   listOf,
   nameIn,
@@ -79,8 +82,16 @@ interface LoadedRow extends SessionRow {
   app: string | null;
 }
 
+/** A move of a call, and what is stored with it. */
+interface Move {
+  move: CallMove;
+  line: AuditEntry | null;
+  accepted: AcceptedRequest | undefined;
+  events: readonly OutboxEvent[] | undefined;
+}
+
 /** A store in one schema of a PostgreSQL database, which several nodes may share. */
-export class PostgresStore implements SharedStore {
+export class PostgresStore extends PostgresOutbox implements SharedStore {
   readonly #db: Database;
   readonly #calls: SchemaCalls;
   readonly #now: () => number | null;
@@ -89,15 +100,21 @@ export class PostgresStore implements SharedStore {
   readonly #artifacts: ArtifactStore;
 
   constructor(db: Database, schema: string, url: string, now: (() => number) | undefined) {
+    const calls = new SchemaCalls(db, schema, url);
+    super(calls, now ?? (() => null));
     this.#db = db;
-    this.#calls = new SchemaCalls(db, schema, url);
+    this.#calls = calls;
     this.nodes = nodeDirectory(this.#calls);
     this.#artifacts = postgresArtifacts(this.#calls);
     this.#now = now ?? (() => null);
   }
 
-  async createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession> {
-    await this.#calls.call(key, 'create_session', [
+  async createSession(
+    key: SessionKey,
+    state: Record<string, unknown>,
+    events?: readonly OutboxEvent[],
+  ): Promise<StoredSession> {
+    const values = [
       nameIn(key),
       ownerIn(key),
       toText(key.app),
@@ -106,7 +123,8 @@ export class PostgresStore implements SharedStore {
       this.#now(),
       randomUUID(),
       ...deltaIn(key, state),
-    ]);
+    ];
+    await this.#calls.call(key, 'create_session', values, this.#kept(key, events));
     return (await this.loadSession(key)) ?? raise(noSuchSession(key));
   }
 
@@ -169,8 +187,14 @@ export class PostgresStore implements SharedStore {
     return (await this.#calls.read('rename', [nameIn(key), orNull(title, toText)])).length > 0;
   }
 
-  async deleteSession(key: SessionKey): Promise<boolean> {
-    const { rows, again } = await this.#calls.run<{ value: boolean }>(key, 'delete_session', [nameIn(key)]);
+  async deleteSession(key: SessionKey, events?: readonly OutboxEvent[]): Promise<boolean> {
+    const kept = this.#kept(key, events);
+    const { rows, again } = await this.#calls.run<{ value: boolean }>(
+      key,
+      'delete_session',
+      [nameIn(key)],
+      kept && { ...kept, ifTrue: true },
+    );
     // A repeated statement may not find the session, because the first attempt removed it. That counts as success.
     return again || rows[0]?.value === true;
   }
@@ -180,9 +204,10 @@ export class PostgresStore implements SharedStore {
     event: Event,
     seen?: Record<string, unknown>,
     accepted?: AcceptedRequest,
+    events?: readonly OutboxEvent[],
   ): Promise<void> {
     const delta = event.actions?.stateDelta ?? {};
-    await this.#calls.call(key, 'append_event', [
+    const values = [
       ...this.#owned(key),
       randomUUID(),
       toText(event.id),
@@ -191,19 +216,26 @@ export class PostgresStore implements SharedStore {
       ...deltaIn(key, delta),
       seenIn(key, delta, seen),
       ...acceptedIn(accepted),
-    ]);
+    ];
+    await this.#calls.call(key, 'append_event', values, this.#kept(key, events));
   }
 
-  async putMessage(key: OwnedKey, message: Message, accepted?: AcceptedRequest): Promise<void> {
+  async putMessage(
+    key: OwnedKey,
+    message: Message,
+    accepted?: AcceptedRequest,
+    events?: readonly OutboxEvent[],
+  ): Promise<void> {
     const { metadata } = message;
-    await this.#calls.call(key, 'put_message', [
+    const values = [
       ...this.#owned(key),
       toText(message.id),
       toJson(message, 'The message'),
       metadata?.failed === true || metadata?.cutOff === true,
       message.role === 'assistant',
       ...acceptedIn(accepted),
-    ]);
+    ];
+    await this.#calls.call(key, 'put_message', values, this.#kept(key, events));
   }
 
   async loadMessages(key: SessionKey): Promise<Message[]> {
@@ -281,8 +313,9 @@ export class PostgresStore implements SharedStore {
     move: CallMove,
     line: AuditEntry | null,
     accepted?: AcceptedRequest,
+    events?: readonly OutboxEvent[],
   ): Promise<CallRecord | null> {
-    return this.#move(key, key.fence, move, line, accepted);
+    return this.#move(key, key.fence, { move, line, accepted, events });
   }
 
   async decideCall(
@@ -290,8 +323,9 @@ export class PostgresStore implements SharedStore {
     decision: Decision,
     line: AuditEntry,
     accepted?: AcceptedRequest,
+    events?: readonly OutboxEvent[],
   ): Promise<CallRecord | null> {
-    return this.#move(key, null, decisionMove(decision), line, accepted);
+    return this.#move(key, null, { move: decisionMove(decision), line, accepted, events });
   }
 
   async audit(key: SessionKey, line: AuditEntry): Promise<void> {
@@ -367,6 +401,11 @@ export class PostgresStore implements SharedStore {
     return this.#db.close();
   }
 
+  /** Events that are added to the outbox with a write. */
+  #kept(key: SessionKey, events: readonly OutboxEvent[] | undefined): KeptEvents {
+    return events?.length ? { values: [nameIn(key), this.#now(), eventsIn(key, events)] } : null;
+  }
+
   /** The first parameters of every function that only the owner may call. */
   #owned(key: OwnedKey): [name: string, fence: number, at: number | null] {
     return [nameIn(key), key.fence, this.#now()];
@@ -375,11 +414,9 @@ export class PostgresStore implements SharedStore {
   async #move(
     key: SessionKey,
     fence: number | null,
-    move: CallMove,
-    line: AuditEntry | null,
-    accepted: AcceptedRequest | undefined,
+    { move, line, accepted, events }: Move,
   ): Promise<CallRecord | null> {
-    const { rows } = await this.#calls.run<CallRow>(key, 'move_call', [
+    const values = [
       nameIn(key),
       fence,
       this.#now(),
@@ -396,7 +433,8 @@ export class PostgresStore implements SharedStore {
       move.answer === undefined ? null : toJson(move.answer, 'The answer'),
       orNull(move.asks?.approvalId ?? null, toText),
       orNull(move.asks?.question ?? null, (question) => toJson(question, 'The question')),
-    ]);
+    ];
+    const { rows } = await this.#calls.run<CallRow>(key, 'move_call', values, this.#kept(key, events));
     return rows[0] ? callOf(rows[0]) : null;
   }
 }

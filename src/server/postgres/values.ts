@@ -11,7 +11,7 @@ import {
   toJson,
   toText,
 } from '../store/rules.ts';
-import type { AcceptedRequest, AuditEntry, CallRecord, SessionKey } from '../store/store.ts';
+import type { AcceptedRequest, AuditEntry, CallRecord, OutboxEvent, SessionKey } from '../store/store.ts';
 import type { Value } from './database.ts';
 
 /** The digest of a session, for indexes. */
@@ -27,6 +27,22 @@ export function ownerIn({ app, user }: Pick<SessionKey, 'app' | 'user'>): string
 /** The digest of an app, whose sessions share its state. */
 export function appIn({ app }: Pick<SessionKey, 'app'>): string {
   return digest([app]);
+}
+
+/** The digest of a subscription of an app. */
+export function subscriptionIn(app: string, subscription: string): string {
+  return digest([app, subscription]);
+}
+
+/** Events as rows of the outbox. */
+export function eventsIn({ app }: SessionKey, events: readonly OutboxEvent[]): string {
+  return JSON.stringify(
+    events.map(({ subscription, id, data }) => ({
+      owner: subscriptionIn(app, subscription),
+      id: toText(id),
+      data: toText(data),
+    })),
+  );
 }
 
 /** A hash of several parts. They are encoded as JSON, so that different parts never give the same text. */

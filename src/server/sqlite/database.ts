@@ -175,6 +175,23 @@ export const migrations: readonly Migration[] = [
   function callsOfAgents(db) {
     db.exec('alter table calls add column agents text');
   },
+  function outbox(db) {
+    db.exec(`
+      create table outbox_queues (
+        n integer primary key,
+        app text not null, subscription text not null, user text not null, session_id text not null,
+        due integer not null, attempts integer not null default 0, claim text,
+        unique (app, subscription, user, session_id)
+      );
+      create index outbox_queues_by_due on outbox_queues (app, subscription, due);
+      create table outbox (
+        n integer primary key,
+        queue integer not null, id text not null, at integer not null, data text not null,
+        unique (queue, id)
+      );
+      create index outbox_by_queue on outbox (queue, n);
+    `);
+  },
 ];
 
 /** Brings the file to the newest version, each step in a transaction of its own; refuses a file of a newer version. */

@@ -38,6 +38,7 @@ export async function openSqliteStore(
     const store = new SqliteStore(db, releaseLock, options.now ?? Date.now);
     store.removeHidden();
     store.removeBlank();
+    store.releaseEvents();
     return store;
   } catch (cause) {
     db?.close();

@@ -29,12 +29,16 @@ import {
   type AuditPageRequest,
   type CallMove,
   type CallRecord,
+  type ClaimedEvents,
+  type ClaimRequest,
   type Decision,
   type EventRequest,
   type FoundCall,
   type HistoryLimits,
   type ListedSession,
   type ListRequest,
+  type OutboxEvent,
+  type OutboxStore,
   type OwnedKey,
   type Page,
   type PageRequest,
@@ -47,22 +51,33 @@ import {
 } from '../store/store.ts';
 import { sqliteArtifacts } from './artifacts.ts';
 import type { Database } from './database.ts';
+import { sqliteOutbox } from './outbox.ts';
 import type { RemovedSession, StoredFile } from './sessions.ts';
 import { type Tables, Transactions } from './transactions.ts';
 
 /** How long a session without a message is kept after its process died. */
 const BLANK_MS = 24 * 3600_000;
 
+/** A move of a call, and what is stored with it. */
+interface Move {
+  move: CallMove;
+  line: AuditEntry | null;
+  accepted: AcceptedRequest | undefined;
+  kept: readonly OutboxEvent[] | undefined;
+}
+
 /** The store on an open database with the newest schema: each call is one transaction. */
 export class SqliteStore implements Store {
   readonly #transactions: Transactions;
   readonly #artifacts: ArtifactStore;
+  readonly #outbox: OutboxStore;
   readonly #now: () => number;
   readonly #releaseLock: () => void;
 
   constructor(db: Database, releaseLock: () => void, now: () => number) {
     this.#transactions = new Transactions(db);
     this.#artifacts = sqliteArtifacts(this.#transactions);
+    this.#outbox = sqliteOutbox(this.#transactions, now);
     this.#now = now;
     this.#releaseLock = releaseLock;
   }
@@ -80,13 +95,23 @@ export class SqliteStore implements Store {
     });
   }
 
-  async createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession> {
-    return this.#transactions.write(({ sessions, states }) => {
+  /** Ends the claims of an earlier process. */
+  releaseEvents(): void {
+    this.#transactions.write(({ outbox }) => outbox.release());
+  }
+
+  async createSession(
+    key: SessionKey,
+    state: Record<string, unknown>,
+    kept?: readonly OutboxEvent[],
+  ): Promise<StoredSession> {
+    return this.#transactions.write(({ sessions, states, outbox }) => {
       const at = this.#now();
       const delta = splitState(state);
       const own = toJson(applyDelta(emptyState(), delta.session), 'The session state');
       if (!sessions.add(key, own, at)) throw new StoreError(`The session ${key.id} exists.`);
       states.changeShared(key, delta);
+      if (kept) outbox.add(key, kept, at);
       const summary = { id: key.id, title: null, createdAt: at, updatedAt: at };
       return { ...summary, state: states.seenBy(key, own), events: [] };
     });
@@ -145,10 +170,12 @@ export class SqliteStore implements Store {
     return this.#transactions.write(({ sessions }) => sessions.rename(key, title));
   }
 
-  async deleteSession(key: SessionKey): Promise<boolean> {
-    const removed = this.#transactions.write(({ sessions, auditLines }) => {
+  async deleteSession(key: SessionKey, kept?: readonly OutboxEvent[]): Promise<boolean> {
+    const removed = this.#transactions.write(({ sessions, auditLines, outbox }) => {
       const session = sessions.find(key);
-      return session === undefined ? null : sessions.hide(key, session.n, auditLines.last());
+      if (session === undefined) return null;
+      if (kept) outbox.add(key, kept, this.#now());
+      return sessions.hide(key, session.n, auditLines.last());
     });
     if (removed === null) return false;
     // SQLite works in this thread, so removing hundreds of megabytes at once would block all other conversations.
@@ -175,8 +202,9 @@ export class SqliteStore implements Store {
     event: Event,
     seen?: StateRecord,
     accepted?: AcceptedRequest,
+    kept?: readonly OutboxEvent[],
   ): Promise<void> {
-    this.#transactions.write(({ states, events, calls, requests, sessions }) => {
+    this.#transactions.write(({ states, events, calls, requests, sessions, outbox }) => {
       const n = sessions.touch(key, this.#now()) ?? missing(key);
       const delta = event.actions?.stateDelta ?? emptyState();
       if (hasKeys(delta)) {
@@ -187,15 +215,22 @@ export class SqliteStore implements Store {
       events.put(n, event.id, eventToJson(event));
       for (const id of answeredCalls(event)) calls.settle(n, id);
       if (accepted) requests.add(n, accepted);
+      if (kept) outbox.add(key, kept, this.#now());
     });
   }
 
-  async putMessage(key: OwnedKey, message: Message, accepted?: AcceptedRequest): Promise<void> {
-    this.#transactions.write(({ messages, waiting, requests, sessions }) => {
+  async putMessage(
+    key: OwnedKey,
+    message: Message,
+    accepted?: AcceptedRequest,
+    kept?: readonly OutboxEvent[],
+  ): Promise<void> {
+    this.#transactions.write(({ messages, waiting, requests, sessions, outbox }) => {
       const n = sessions.touch(key, this.#now()) ?? missing(key);
       messages.put(n, message.id, toJson(message, 'The message'));
       if (message.role === 'assistant') waiting.answeredBy(n, message.id);
       if (accepted) requests.add(n, accepted);
+      if (kept) outbox.add(key, kept, this.#now());
     });
   }
 
@@ -278,9 +313,10 @@ export class SqliteStore implements Store {
     move: CallMove,
     line: AuditEntry | null,
     accepted?: AcceptedRequest,
+    kept?: readonly OutboxEvent[],
   ): Promise<CallRecord | null> {
     return this.#transactions.writeToDisk((tables) =>
-      this.#move(tables, key, tables.sessions.findOwned(key), move, line, accepted),
+      this.#move(tables, key, tables.sessions.findOwned(key), { move, line, accepted, kept }),
     );
   }
 
@@ -289,9 +325,15 @@ export class SqliteStore implements Store {
     decision: Decision,
     line: AuditEntry,
     accepted?: AcceptedRequest,
+    kept?: readonly OutboxEvent[],
   ): Promise<CallRecord | null> {
     return this.#transactions.writeToDisk((tables) =>
-      this.#move(tables, key, tables.sessions.find(key)?.n, decisionMove(decision), line, accepted),
+      this.#move(tables, key, tables.sessions.find(key)?.n, {
+        move: decisionMove(decision),
+        line,
+        accepted,
+        kept,
+      }),
     );
   }
 
@@ -356,23 +398,42 @@ export class SqliteStore implements Store {
     return this.#artifacts.userArtifactBytes(key);
   }
 
+  keepEvents(key: SessionKey, events: readonly OutboxEvent[]): Promise<void> {
+    return this.#outbox.keepEvents(key, events);
+  }
+
+  claimEvents(app: string, subscription: string, request: ClaimRequest): Promise<ClaimedEvents[]> {
+    return this.#outbox.claimEvents(app, subscription, request);
+  }
+
+  keepClaim(claimed: ClaimedEvents, leaseMs: number, delivered?: string): Promise<boolean> {
+    return this.#outbox.keepClaim(claimed, leaseMs, delivered);
+  }
+
+  endClaim(claimed: ClaimedEvents, retryMs?: number): Promise<void> {
+    return this.#outbox.endClaim(claimed, retryMs);
+  }
+
+  trimEvents(app: string, subscription: string, limits: { before: number; count: number }): Promise<number> {
+    return this.#outbox.trimEvents(app, subscription, limits);
+  }
+
   async close(): Promise<void> {
     if (this.#transactions.close()) this.#releaseLock();
   }
 
   #move(
-    { calls, auditLines, requests }: Tables,
+    { calls, auditLines, requests, outbox }: Tables,
     key: SessionKey,
     session: number | undefined,
-    move: CallMove,
-    line: AuditEntry | null,
-    accepted: AcceptedRequest | undefined,
+    { move, line, accepted, kept }: Move,
   ): CallRecord | null {
     if (session === undefined) return null;
     const call = calls.move(session, move);
     if (call === null) return null;
     if (line !== null) auditLines.add(key, this.#now(), line);
     if (accepted) requests.add(session, accepted);
+    if (kept) outbox.add(key, kept, this.#now());
     return call;
   }
 }

@@ -2,6 +2,7 @@ import type { Event } from '@google/adk';
 import { StoreError } from '../store/store.ts';
 import { artifactTable } from './artifacts.ts';
 import type { Database } from './database.ts';
+import { outboxTables } from './outbox.ts';
 import { auditTable, callTable, documentTable, messageTable, requestTable, waitingTable } from './records.ts';
 import { fileTable, sessionTable, stateTables } from './sessions.ts';
 
@@ -20,6 +21,7 @@ function tablesOf(db: Database) {
     requests: requestTable(db),
     files: fileTable(db),
     artifacts: artifactTable(db),
+    outbox: outboxTables(db),
   };
 }
 

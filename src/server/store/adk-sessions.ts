@@ -193,7 +193,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     const key = keyOf(request.appName, request.userId, request.sessionId);
     try {
       const event = this.#events.isIdle ? null : this.#events.prepare('session-deleted', key, {});
-      if (await this.#store.deleteSession(key)) event?.happened();
+      if (await this.#store.deleteSession(key, event?.outbox)) event?.happened();
     } finally {
       this.forget(key);
       this.#fences.delete(nameOf(key));
@@ -233,9 +233,10 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     const change = answeredCalls(event).length > 0 ? seen : undefined;
     let kept = event;
     const finished = this.#finishedCalls(key, event);
+    const outbox = finished.length > 0 ? finished.flatMap((one) => one.outbox ?? []) : undefined;
     const append = async () => {
       if (hasBytes(event)) kept = await this.#withoutBytes({ fence, ...key }, event);
-      await this.#store.appendEvent({ fence, ...key }, kept, change, accepted);
+      await this.#store.appendEvent({ fence, ...key }, kept, change, accepted, outbox);
     };
     // A later owner has another fence; a session that was released has none.
     const isOver = () => this.#fenceOf(key) !== fence;
@@ -259,7 +260,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   /** Creates a session, and caches it for its first owner. */
   async create(key: SessionKey): Promise<void> {
     const event = this.#events.isIdle ? null : this.#events.prepare('session-created', key, {});
-    await this.#ready.create(key);
+    await this.#ready.create(key, event?.outbox);
     event?.happened();
   }
 

@@ -4,6 +4,7 @@ import { applyDelta, asStored, emptyState, hasKeys, nameOf, prefixes, type State
 import {
   type CallRecord,
   type HistoryLimits,
+  type OutboxEvent,
   type OwnedKey,
   type SessionKey,
   type SharedStore,
@@ -269,8 +270,11 @@ export class ReadySessions {
   }
 
   /** Creates a session, and caches it for its first owner. */
-  async create(key: SessionKey): Promise<void> {
-    const { result: stored, overtaken } = await this.#reading(key, this.#store.createSession(key, {}));
+  async create(key: SessionKey, events?: readonly OutboxEvent[]): Promise<void> {
+    const { result: stored, overtaken } = await this.#reading(
+      key,
+      this.#store.createSession(key, {}, events),
+    );
     if (overtaken) this.#cache.remove(key);
     else this.#cache.add(cached({ fence: 0, ...key }, stored));
   }

@@ -3,9 +3,11 @@ import type { AgentPlace } from '../../adk/for-server.ts';
 import type { Message, Question } from '../../protocol/index.ts';
 import type { ArtifactStore } from './artifacts.ts';
 import type { OwnedKey, SessionKey } from './keys.ts';
+import type { OutboxEvent, OutboxStore } from './outbox.ts';
 
 export type { ArtifactContent, ArtifactInfo, ArtifactStore } from './artifacts.ts';
 export type { OwnedKey, SessionKey } from './keys.ts';
+export type { ClaimedEvents, ClaimRequest, OutboxEvent, OutboxStore } from './outbox.ts';
 
 /** A request for a page of the messages of a session, counted from its end. */
 export interface PageRequest {
@@ -170,15 +172,6 @@ export interface DecidedBy {
 /** What a caller adds to the audit log; the store fills in time, session and user. */
 export type AuditEntry = Omit<AuditLine, 'at' | 'sessionId' | 'user'>;
 
-/** An event as the store keeps it for a subscription, from the write of its fact until it is delivered. */
-export interface OutboxEvent {
-  subscription: string;
-  /** Unique within the subscription. */
-  id: string;
-  /** JSON. */
-  data: string;
-}
-
 /** A request for a page of the audit lines of a session, counted from the newest. */
 export interface AuditPageRequest {
   /** The cursor before which the page ends, from `AuditPage.older`; without it, the page ends with the newest line. */
@@ -241,14 +234,18 @@ export interface WaitingMessage {
  * Everything that outlives the process: sessions, their events, messages, calls and audit lines. Every method is one transaction, except that a store may remove
  * the rows of a deleted session in several, once no reader finds it. Times are milliseconds
  * since 1970 and come from the store's clock. A session has one owner at a time. Every write carries the owner's fence (`OwnedKey`); with another fence than
- * the session's, nothing is written and a `StaleFence` is thrown. Decisions, audit lines, new titles and removal need no owner.
+ * the session's, nothing is written and a `StaleFence` is thrown. `events` are added to the outbox in the same transaction, if the write happens. Decisions, audit lines, new titles and removal need no owner.
  */
-export interface Store extends ArtifactStore {
+export interface Store extends ArtifactStore, OutboxStore {
   /**
    * Creates a session. An application that prepares a session with state also gives it a title (`renameSession`): the server removes a session
    * without messages and title, with its state, some minutes after its last connection closes (PROTOCOL S28).
    */
-  createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession>;
+  createSession(
+    key: SessionKey,
+    state: Record<string, unknown>,
+    events?: readonly OutboxEvent[],
+  ): Promise<StoredSession>;
   /** The session with its newest events, or with all of them when no limits are given. Null when the session does not exist. */
   loadSession(key: SessionKey, limits?: HistoryLimits): Promise<StoredSession | null>;
   /** A part of the events, and the number of all events; null when the session does not exist. */
@@ -275,7 +272,7 @@ export interface Store extends ArtifactStore {
    * Removes session, events, messages, calls, files and artifacts, not the artifacts of its user. Audit lines stay without arguments and reasons, except `refused` lines
    * that name no tool: those answers belonged to no call, and are removed.
    */
-  deleteSession(key: SessionKey): Promise<boolean>;
+  deleteSession(key: SessionKey, events?: readonly OutboxEvent[]): Promise<boolean>;
 
   /**
    * Adds an event (or replaces the one with its id), applies its state delta, and settles the calls it answers: every recorded call whose id is in a function
@@ -288,12 +285,18 @@ export interface Store extends ArtifactStore {
     event: Event,
     seen?: Record<string, unknown>,
     accepted?: AcceptedRequest,
+    events?: readonly OutboxEvent[],
   ): Promise<void>;
 
   /**
    * Adds a message at the end, or replaces the message with the same id in its place. A message of the agent removes the messages before it from the queue.
    */
-  putMessage(key: OwnedKey, message: Message, accepted?: AcceptedRequest): Promise<void>;
+  putMessage(
+    key: OwnedKey,
+    message: Message,
+    accepted?: AcceptedRequest,
+    events?: readonly OutboxEvent[],
+  ): Promise<void>;
   /** All messages, however many: for exports and tests. The server reads pages, and single messages. */
   loadMessages(key: SessionKey): Promise<Message[]>;
   /** One message; null when the session does not have it. */
@@ -322,6 +325,7 @@ export interface Store extends ArtifactStore {
     move: CallMove,
     line: AuditEntry | null,
     accepted?: AcceptedRequest,
+    events?: readonly OutboxEvent[],
   ): Promise<CallRecord | null>;
   /** Decides a call that is `requested`, and writes the audit line in the same transaction. Null when the call has another status: the first decision counts. */
   decideCall(
@@ -329,6 +333,7 @@ export interface Store extends ArtifactStore {
     decision: Decision,
     line: AuditEntry,
     accepted?: AcceptedRequest,
+    events?: readonly OutboxEvent[],
   ): Promise<CallRecord | null>;
   /** Adds a line to the audit log. */
   audit(key: SessionKey, line: AuditEntry): Promise<void>;

@@ -6,6 +6,7 @@ import { callsSuite } from './calls.ts';
 import { eventsSuite } from './events.ts';
 import { keysSuite } from './keys.ts';
 import { filesSuite, messagesSuite } from './messages.ts';
+import { outboxSuite } from './outbox.ts';
 import { ownersSuite } from './owners.ts';
 import { requestsSuite } from './requests.ts';
 import { sessionsSuite } from './sessions.ts';
@@ -28,6 +29,7 @@ const suites = {
   files: filesSuite,
   artifacts: artifactsSuite,
   owners: ownersSuite,
+  outbox: outboxSuite,
   'much at once': atOnceSuite,
   texts: textsSuite,
   'its end': endSuite,
@@ -97,6 +99,11 @@ function endSuite({ test, expect }: TestRunner, { store: opened }: Opened): void
       () => store.loadFile(key, 'f1'),
       () => store.saveArtifact(key, 'a1', { part: '{}', bytes: null, mediaType: null, metadata: null }),
       () => store.loadArtifact(key, 'a1'),
+      () => store.keepEvents(key, []),
+      () => store.claimEvents('shop', 'billing', { leaseMs: 1, queues: 1, events: 1 }),
+      () => store.keepClaim({ claim: 'c', queue: 1, attempts: 1, events: [] }, 1),
+      () => store.endClaim({ claim: 'c', queue: 1, attempts: 1, events: [] }),
+      () => store.trimEvents('shop', 'billing', { before: 0, count: 1 }),
       () => store.artifactNames(key),
       () => store.artifactVersions(key, 'a1'),
       () => store.removeArtifact(key, 'a1'),

@@ -18,9 +18,9 @@ export interface Running {
   kill(): Promise<void>;
 }
 
-/** Starts a server in a process of its own; it stops at the place given. */
-export async function start(folder: string, place = ''): Promise<Running> {
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', script, folder, place], {
+/** Starts a server in a process of its own; it stops at the place given. `program`: the program of the process. */
+export async function start(folder: string, place = '', program = script): Promise<Running> {
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', program, folder, place], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];

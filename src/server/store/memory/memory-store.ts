@@ -29,6 +29,7 @@ import {
   type CallRecord,
   type FoundCall,
   type ListedSession,
+  type OutboxEvent,
   type OwnedKey,
   type Page,
   type SessionKey,
@@ -39,6 +40,7 @@ import {
   type WaitingMessage,
 } from '../store.ts';
 import { HeldArtifacts } from './held-artifacts.ts';
+import { HeldOutbox } from './held-outbox.ts';
 import { AuditLog, HeldSession, States, userName } from './held-session.ts';
 
 /** A store that lives as long as the process: for tests, and for conversations that need not be kept. */
@@ -47,6 +49,10 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
   const sessions = new Map<string, Map<string, HeldSession>>();
   const states = new States();
   const auditLog = new AuditLog();
+  const outbox = new HeldOutbox(() => {
+    assertOpen();
+    return now();
+  });
   const ofUsers = new Map<string, HeldArtifacts>();
   let lastFence = 0;
   let lastSession = 0;
@@ -76,6 +82,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     change: CallMove,
     line: AuditEntry | null,
     accepted: AcceptedRequest | undefined,
+    events: readonly OutboxEvent[] | undefined,
   ): CallRecord | null => {
     const call = session?.calls.moved(change) ?? null;
     if (session === undefined || call === null) return null;
@@ -83,6 +90,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     session.calls.put(call);
     writeLine?.();
     if (accepted) session.requests.add(accepted);
+    if (events) outbox.add(key, events);
     return call;
   };
 
@@ -99,13 +107,14 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
   };
 
   return {
-    async createSession(key, state): Promise<StoredSession> {
+    async createSession(key, state, events): Promise<StoredSession> {
       if (find(key) !== undefined) throw new StoreError(`The session ${key.id} exists.`);
       const session = new HeldSession(++lastSession, key.id, states.prepare(key, '{}', state)(), now());
       const user = userName(key.app, key.user);
       const ofUser = sessions.get(user);
       if (ofUser === undefined) sessions.set(user, new Map([[key.id, session]]));
       else ofUser.set(key.id, session);
+      if (events) outbox.add(key, events);
       return { ...session.summary(), state: states.seenBy(key, session.state), events: [] };
     },
 
@@ -187,17 +196,18 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return true;
     },
 
-    async deleteSession(key): Promise<boolean> {
+    async deleteSession(key, events): Promise<boolean> {
       if (find(key) === undefined) return false;
       const user = userName(key.app, key.user);
       const ofUser = sessions.get(user);
       ofUser?.delete(key.id);
       if (ofUser?.size === 0) sessions.delete(user);
       auditLog.empty(key);
+      if (events) outbox.add(key, events);
       return true;
     },
 
-    async appendEvent(key, event, seen, accepted): Promise<void> {
+    async appendEvent(key, event, seen, accepted, events): Promise<void> {
       const session = need(key);
       const text = eventToJson(event);
       const delta = event.actions?.stateDelta ?? emptyState();
@@ -207,13 +217,15 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       if (writeState !== null) session.state = writeState();
       for (const id of answeredCalls(event)) session.calls.settle(id);
       if (accepted) session.requests.add(accepted);
+      if (events) outbox.add(key, events);
       session.updatedAt = now();
     },
 
-    async putMessage(key, message, accepted): Promise<void> {
+    async putMessage(key, message, accepted, events): Promise<void> {
       const session = need(key);
       session.messages.put(message);
       if (accepted) session.requests.add(accepted);
+      if (events) outbox.add(key, events);
       session.updatedAt = now();
     },
 
@@ -286,12 +298,12 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return found;
     },
 
-    async moveCall(key, change, line, accepted): Promise<CallRecord | null> {
-      return move(key, findOwned(key), change, line, accepted);
+    async moveCall(key, change, line, accepted, events): Promise<CallRecord | null> {
+      return move(key, findOwned(key), change, line, accepted, events);
     },
 
-    async decideCall(key, decision, line, accepted): Promise<CallRecord | null> {
-      return move(key, find(key), decisionMove(decision), line, accepted);
+    async decideCall(key, decision, line, accepted, events): Promise<CallRecord | null> {
+      return move(key, find(key), decisionMove(decision), line, accepted, events);
     },
 
     async audit(key, line): Promise<void> {
@@ -348,6 +360,12 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       assertOpen();
       return ofUsers.get(userName(key.app, key.user))?.bytes ?? 0;
     },
+
+    keepEvents: (key, events) => outbox.keepEvents(key, events),
+    claimEvents: (app, subscription, request) => outbox.claimEvents(app, subscription, request),
+    keepClaim: (claimed, leaseMs, delivered) => outbox.keepClaim(claimed, leaseMs, delivered),
+    endClaim: (claimed, retryMs) => outbox.endClaim(claimed, retryMs),
+    trimEvents: (app, subscription, limits) => outbox.trimEvents(app, subscription, limits),
 
     async close(): Promise<void> {
       closed = true;
