@@ -15,7 +15,7 @@ const LINE = {
   uploadThroughput: 750_000 / 8,
   latency: 150,
 };
-const BYTES = 200_000;
+const BYTES = 200 * 1024;
 const MS = 2_000;
 
 interface Load {
@@ -74,7 +74,7 @@ try {
   }
   const figures: Figure[] = [
     {
-      name: 'bytes of the first load, font included / 200 kB',
+      name: 'bytes of the first load, font included / 200 KiB',
       ratio: spread(of('bytes').map((bytes) => bytes / BYTES)),
       goal: { atMost: 1 },
     },

@@ -1,5 +1,4 @@
 import type { Chunk, Message, MessageMetadata, MessagePart } from './chunks.ts';
-import { merge } from './merge.ts';
 import { hasOutcome, type ToolCallState } from './tool-call.ts';
 
 /** A tool part while it is being built: the states of the AI SDK share these fields. */
@@ -189,4 +188,20 @@ export class MessageFold {
 
 function isData(chunk: Chunk): chunk is DataChunk {
   return chunk.type.startsWith('data-');
+}
+
+/** Merges objects recursively and replaces every other value, as the AI SDK merges message metadata. Undefined changes nothing. */
+export function merge(base: object, changes: object): object {
+  const merged = new Map<string, unknown>(Object.entries(base));
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) continue;
+    const before = merged.get(key);
+    merged.set(key, isPlain(before) && isPlain(value) ? merge(before, value) : value);
+  }
+  return Object.fromEntries(merged);
+}
+
+/** Whether a value is an object that has fields. */
+export function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

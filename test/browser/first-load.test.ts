@@ -9,7 +9,7 @@ async function ask(path: string, accepted: string): Promise<Response> {
 }
 
 describe('the first load of the page', () => {
-  it('takes at most 200 kB on the wire, and a second one nothing but the page itself', async () => {
+  it('takes at most 200 KiB on the wire, and a second one nothing but the page itself', async () => {
     const page = await here.open({ url: 'about:blank' });
     // What is fetched once somebody has looked for a while is no part of it, however slow the page is.
     await page.clock.install();
@@ -35,7 +35,7 @@ describe('the first load of the page', () => {
     const first = await load(() => page.goto(here.server.url));
     expect([...first.keys()].filter(isAsset).length).toBeGreaterThan(1);
     expect(sumOf(first)).toBeGreaterThan(50_000);
-    expect(sumOf(first)).toBeLessThanOrEqual(200_000);
+    expect(sumOf(first)).toBeLessThanOrEqual(200 * 1024);
     const second = await load(() => page.reload());
     // On a slow machine the page may have gone on loading after it was idle: that is not loaded again.
     expect(sumOf([...second].filter(([name]) => first.has(name) || !isAsset(name)))).toBeLessThanOrEqual(

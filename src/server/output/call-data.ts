@@ -1,7 +1,7 @@
 import type { DataOptions } from '../../adk/for-server.ts';
+import { isPlain, merge } from '../../protocol/fold.ts';
 import type { Chunk } from '../../protocol/index.ts';
 import { LIMITS, nestsWithin } from '../../protocol/limits.ts';
-import { isPlain, merge } from '../../protocol/merge.ts';
 import { SERVER_METADATA } from '../../protocol/wire/values.ts';
 import type { Clock } from '../clock.ts';
 import { jsonOf, Throttle, VALUE_BYTES } from './throttle.ts';

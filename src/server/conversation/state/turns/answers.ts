@@ -11,7 +11,7 @@ import { tooManyWait } from '../errors.ts';
 import type { AnswersRequest, WriteResults } from '../inputs.ts';
 import type { Messages } from '../messages.ts';
 import type { OpenCalls } from '../open-calls.ts';
-import type { Starting } from './starting.ts';
+import type { Starting } from './next-turn.ts';
 
 type DecisionPurpose = Extract<Purpose, { for: 'decision' }>;
 

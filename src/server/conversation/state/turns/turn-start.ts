@@ -12,8 +12,7 @@ import type { MessageRequest, SpokenRequest, TurnRequest } from '../inputs.ts';
 import type { Draft, Messages, UserMessages } from '../messages.ts';
 import type { OpenCalls } from '../open-calls.ts';
 import type { Answers } from './answers.ts';
-import type { MessageQueue } from './message-queue.ts';
-import type { Starting } from './starting.ts';
+import type { MessageQueue, Starting } from './next-turn.ts';
 
 type MessagePurpose = Extract<Purpose, { for: 'message' }>;
 

@@ -11,8 +11,7 @@ import type { Messages, UserMessages } from '../messages.ts';
 import type { OpenCalls } from '../open-calls.ts';
 import type { Speech } from '../speech.ts';
 import { Answers } from './answers.ts';
-import { MessageQueue } from './message-queue.ts';
-import { Starting } from './starting.ts';
+import { MessageQueue, Starting } from './next-turn.ts';
 import { TurnStart } from './turn-start.ts';
 
 /** Decides about the turns of a conversation: which request the agent gets next, how a turn is interrupted, and when the session ends. */
