@@ -1,4 +1,6 @@
 import {
+  type AuthConfig,
+  type AuthCredential,
   type BaseAgent,
   type BaseSessionService,
   type BaseTool,
@@ -20,6 +22,7 @@ import { PAUSED, runPausable } from './agent-tool-runs.ts';
 import { pausableAgent, runDecided } from './agent-tools.ts';
 import { type AgentRoot, findAgent } from './agents.ts';
 import { type AnsweredCall, runAfterTool } from './callbacks.ts';
+import { type CredentialSource, takeCredentialRequest, withCredential } from './credentials.ts';
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
 import type { AgentPlace, InnerHost, ServerTools } from './run.ts';
@@ -50,8 +53,10 @@ export interface DeferredExecution extends DeferredPlace {
   args: Record<string, unknown>;
   /** Whether a user approved the call. */
   approved: boolean;
-  /** The answer that the user sent to the tool together with the approval; null when there is none. */
+  /** The answer that the user sent to the tool together with the approval, or the sealed answer to a sign-in; null when there is none. */
   answer: unknown;
+  /** Where the credentials come from that the tool asks for. */
+  credentials: CredentialSource;
   signal: AbortSignal;
   /** For runs of agents that are used as tools. */
   host: InnerHost;
@@ -86,11 +91,27 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   try {
     link = await tools.link(callId, tool);
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
-      const isConfirmed = execution.approved || isWaived;
-      const context = toolContextOf(execution, abortSignal, isConfirmed, link);
-      const call = { tool, agent, args, context };
-      const output = await tools.start(abortSignal, () => callTool(call, execution));
+      const before = execution.credentials.before(execution.answer);
+      const isConfirmed = (before?.isApproved ?? execution.approved) || isWaived;
+      const answering = before ? { ...execution, answer: before.answer } : execution;
+      const start = (session: Session) => {
+        const context = toolContextOf({ ...answering, session }, abortSignal, isConfirmed, link);
+        const call = { tool, agent, args, context };
+        return { context, call, ended: tools.start(abortSignal, () => callTool(call, execution)) };
+      };
+      let { context, call, ended } = start(session);
+      let output = await ended;
       if (output === PAUSED) return { kind: 'waits' };
+      const config = takeCredentialRequest(context, callId);
+      if (config) {
+        const credential = await credentialFor(execution, config, context);
+        const asks = () => execution.credentials.question(config, execution.outer ?? session, callId, isConfirmed && !isWaived);
+        if (!credential) return { kind: 'asks', question: asks() };
+        ({ context, call, ended } = start(withCredential(session, config, credential)));
+        output = await ended;
+        // The provider no longer accepts the credential.
+        if (takeCredentialRequest(context, callId)) return { kind: 'asks', question: asks() };
+      }
       const question = takeConfirmationRequest(context, callId);
       if (question) return { kind: 'asks', question };
       if (tool.isLongRunning && output == null) return { kind: 'waits' };
@@ -101,6 +122,15 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   } finally {
     link?.close();
   }
+}
+
+/** The credential that a tool asks for: by the answer of the user, else from an earlier sign-in. */
+async function credentialFor(
+  { credentials, answer }: DeferredExecution,
+  config: AuthConfig,
+  context: Context,
+): Promise<AuthCredential | undefined> {
+  return (await credentials.exchange(config, answer, context)) ?? credentials.saved(config, context);
 }
 
 /**

@@ -12,6 +12,7 @@ export {
 } from './agent-tree.ts';
 export { type AgentRoot, findAgent, rootOf } from './agents.ts';
 export { guardPluginCallbacks, looksAtOutputs } from './callbacks.ts';
+export type { BeforeSignIn, CredentialSource } from './credentials.ts';
 export {
   answerDeferred,
   findTool,

@@ -14,6 +14,7 @@ import {
 import type { Content } from '@google/genai';
 import { ARGUMENTS_UNREADABLE, type Chunk, stateConflict, type ToolFacts } from '../protocol/index.ts';
 import { hasBeforeToolCallbacks } from './callbacks.ts';
+import { type CredentialSource, NO_CREDENTIALS } from './credentials.ts';
 import { isUnreadable } from './history.ts';
 import { askedByNode, nodeQuestions } from './node-questions.ts';
 import {
@@ -205,11 +206,18 @@ export class GatePlugin extends BasePlugin {
   private readonly active = new Map<string, ActiveRun>();
   readonly override: ApprovalOverride;
   readonly agents: GatedAgents;
+  /** Where the credentials come from that tools ask for. */
+  readonly credentials: CredentialSource;
 
-  constructor(override?: ApprovalOverride, agents: GatedAgents = ALL_KNOWN) {
+  constructor(
+    override?: ApprovalOverride,
+    agents: GatedAgents = ALL_KNOWN,
+    credentials: CredentialSource = NO_CREDENTIALS,
+  ) {
     super(GATE);
     this.override = override;
     this.agents = agents;
+    this.credentials = credentials;
   }
 
   begin(key: RunKey, run: Run): RunView {

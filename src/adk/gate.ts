@@ -18,6 +18,7 @@ import { type InnerRun, innerRunOf, pausableAgent, refuseInside, runDecided } fr
 import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
 import { type AgentRoot, agentsIn } from './agents.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
+import { lendCredential, takeCredentialRequest } from './credentials.ts';
 import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
@@ -199,12 +200,24 @@ class Gated extends BaseTool {
       return active.keep(id, output);
     }
     if (decision.waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
-    const output = await this.runHere(active, request).catch((error: unknown) => {
-      markRun(toolContext, 'threw');
-      throw error;
-    });
+    const run = () =>
+      this.runHere(active, request).catch((error: unknown) => {
+        markRun(toolContext, 'threw');
+        throw error;
+      });
+    let output = await run();
     // The agent that is used as a tool waits. Its call is recorded now, and the calls inside it after that.
     if (output === PAUSED) return later({ runsOn: 'server', asks: false });
+    const config = takeCredentialRequest(toolContext, id);
+    if (config) {
+      const { session } = invocationContext;
+      const credential = await plugin.credentials.saved(config, toolContext);
+      if (credential) output = await lendCredential(session, config, credential, run);
+      if (!credential || takeCredentialRequest(toolContext, id)) {
+        const question = plugin.credentials.question(config, session, id, false);
+        return later({ runsOn: decision.runsOn, asks: true, question });
+      }
+    }
     const question = takeConfirmationRequest(toolContext, id);
     if (question) return later({ runsOn: decision.runsOn, asks: true, question });
     // A long-running tool returned nothing: its output comes later, from outside.
@@ -228,8 +241,9 @@ class Gated extends BaseTool {
     if (asks || runsOn === 'client') refuseInside(run, this.name, asks, toolContext);
     if (waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
     const output = await runDecided(inner, request, run.override);
-    if (takeConfirmationRequest(toolContext, toolContext.functionCallId ?? ''))
-      refuseInside(run, this.name, true, toolContext);
+    const callId = toolContext.functionCallId ?? '';
+    if (takeCredentialRequest(toolContext, callId)) refuseInside(run, this.name, false, toolContext);
+    if (takeConfirmationRequest(toolContext, callId)) refuseInside(run, this.name, true, toolContext);
     if (inner.isLongRunning && output == null) refuseInside(run, this.name, false, toolContext);
     return output;
   }

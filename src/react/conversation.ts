@@ -136,15 +136,17 @@ export class Conversation {
 
   /** Sends the answer to a question, or declines it, also while the agent answers. Its message changes when the server has accepted it. */
   answer(
-    { toolCallId }: PendingQuestion,
+    { toolCallId, messageId, approvalId: id }: PendingQuestion,
     answer: { output: unknown } | { errorText: string },
   ): Promise<void> {
-    return this.#live.sendAnswer(toolCallId, answer);
+    // A sign-in is answered by the provider, and declined like an approval request.
+    if (id === undefined || 'output' in answer) return this.#live.sendAnswer(toolCallId, answer);
+    return this.decide({ id, toolCallId, messageId, isConfirmation: false }, false, answer.errorText);
   }
 
   /** Sends the user's decision, even while the agent answers. */
   async decide(
-    approval: PendingApproval,
+    approval: Pick<PendingApproval, 'id' | 'toolCallId' | 'messageId' | 'isConfirmation'>,
     approved: boolean,
     reason?: string,
     payload?: unknown,

@@ -46,6 +46,8 @@ export interface PendingQuestion extends Omit<AskedQuestion, 'expiresAt'> {
   toolName: string;
   /** When the question expires, in milliseconds since 1970; null: never. */
   expiresAt: number | null;
+  /** With the kind `sign-in`: the id of the request, by which the user declines. There is nothing to answer: the user signs in at `url`. */
+  approvalId?: string;
 }
 
 interface Part {
@@ -91,10 +93,29 @@ function callsIn<T>(messages: readonly Message[], read: (messageId: string, part
 
 function questionOf(messageId: string, part: Part): PendingQuestion | null {
   const { toolCallId, state, toolMetadata } = part;
+  const asked = { toolCallId, messageId, toolName: toolNameOf(part) ?? '' };
+  const signIn = signInOf(part);
+  if (signIn) return { ...asked, ...signIn };
   const question = toolMetadata?.question;
   if (!question || state !== 'input-available') return null;
   const { expiresAt = null } = question;
-  return { ...question, toolCallId, messageId, toolName: toolNameOf(part) ?? '', expiresAt };
+  return { ...question, ...asked, expiresAt };
+}
+
+/** The sign-in that a part asks for; null when it asks for none. */
+function signInOf({
+  state,
+  approval,
+}: Part): Pick<PendingQuestion, 'kind' | 'url' | 'message' | 'expiresAt' | 'approvalId'> | null {
+  const { signInUrl, message, expiresAt = null } = (approval?.descriptor ?? {}) as Descriptor;
+  if (!approval || state !== 'approval-requested' || signInUrl === undefined) return null;
+  return { kind: 'sign-in', url: signInUrl, message: message ?? '', expiresAt, approvalId: approval.id };
+}
+
+interface Descriptor {
+  signInUrl?: string;
+  message?: string;
+  expiresAt?: number;
 }
 
 function approvalOf(messageId: string, part: Part): PendingApproval | null {
@@ -102,7 +123,7 @@ function approvalOf(messageId: string, part: Part): PendingApproval | null {
   const name = toolNameOf(part) ?? '';
   const request = state === 'approval-requested' ? approval : undefined;
   const isConfirmation = name === CONFIRMATION_TOOL && state === 'input-available';
-  if (!request && !isConfirmation) return null;
+  if ((!request && !isConfirmation) || signInOf(part)) return null;
   const { originalFunctionCall: asked, toolConfirmation } = ((isConfirmation && input) || {}) as {
     originalFunctionCall?: { name?: unknown; args?: unknown };
     toolConfirmation?: { hint?: unknown; payload?: Question['payload'] };

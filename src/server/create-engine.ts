@@ -1,4 +1,4 @@
-import { isApp, Runner } from '@google/adk';
+import { InMemoryCredentialService, isApp, Runner } from '@google/adk';
 import {
   type AgentRoot,
   checkCopy,
@@ -18,6 +18,7 @@ import { capabilitiesOf, instrumentModels, isLiveOnly } from '../models/for-serv
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type BudgetLimits, shareOfHeap } from './access/limits.ts';
 import { SignIn } from './access/sign-in.ts';
+import { ToolSignIns } from './credentials/sign-ins.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
 import { EventHub } from './events/event-hub.ts';
 import { DEFAULT_ATTACHMENTS } from './file-types.ts';
@@ -44,7 +45,7 @@ interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'new
  */
 export function createEngine(options: DuologueOptions, base: Base): Engine {
   const { clock, logger, store, shared, owners, logs, newId, budget } = base;
-  const { agent: given, memoryService, credentialService } = options;
+  const { agent: given, memoryService, credentialService = new InMemoryCredentialService() } = options;
   const app = isApp(given) ? given : null;
   const agent = rootOf(given);
   const appName = options.appName ?? app?.name ?? 'duologue';
@@ -79,12 +80,21 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   };
   const attachments = options.attachments ?? DEFAULT_ATTACHMENTS;
   const limits = limitsWithin(budget, options.limits);
-  const plugin = new GatePlugin(toolsRequiringApproval, {
-    prepare,
-    rootName: agent.name,
-    has: (name) => findAgent(agent, name) !== undefined,
-  });
   const events = new EventHub({ appName, clock, logger });
+  const toolSignIns = new ToolSignIns(options.toolSignIn, {
+    service: credentialService,
+    clock,
+    canAsk: options.confirmations !== 'tool',
+  });
+  const plugin = new GatePlugin(
+    toolsRequiringApproval,
+    {
+      prepare,
+      rootName: agent.name,
+      has: (name) => findAgent(agent, name) !== undefined,
+    },
+    toolSignIns,
+  );
   const sessionService = new StoreSessionService(
     store,
     {
@@ -129,7 +139,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     resumabilityConfig: { isResumable: true },
     artifactService,
     ...(memoryService ? { memoryService } : {}),
-    ...(credentialService ? { credentialService } : {}),
+    credentialService,
   });
   guardPluginCallbacks(runner.pluginManager);
   return {
@@ -156,6 +166,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
         : attachments.filter((type) => !type.startsWith('image/'));
       return { types: [...types], files, imageBytes, fileBytes };
     },
+    toolSignIns,
     capabilities: () => {
       const { audioIn, imageIn, audioOut } = capabilitiesOf(agent);
       return { hears: audioIn && driver !== 'turn', sees: imageIn, speaks: audioOut };
@@ -168,6 +179,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       approvals: options.approvals ?? 'sequential',
       approvalTimeoutMs: timeouts(options.approvalTimeoutMs),
       questionTimeoutMs: options.questionTimeoutMs ?? null,
+      signInTimeoutMs: toolSignIns.timeoutMs,
       clientTimeoutMs: options.clientTimeoutMs === undefined ? 60_000 : options.clientTimeoutMs,
       toolTimeoutMs: options.toolTimeoutMs === undefined ? 60_000 : options.toolTimeoutMs,
       concurrentTools: options.concurrentTools ?? [],

@@ -4,6 +4,7 @@ import type { Limits, SessionCapabilities, SessionInfo } from '../protocol/index
 import type { DataSchemas } from '../protocol/own-data.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
+import type { ToolSignIns } from './credentials/sign-ins.ts';
 import type { EventHub } from './events/event-hub.ts';
 import type { RefusedAnswers } from './ledger/refused-answers.ts';
 import type { Logs } from './log/log.ts';
@@ -31,6 +32,8 @@ export interface SessionOptions {
   clientTimeoutMs: number | null;
   /** How long a question to the user waits; null means no limit. */
   questionTimeoutMs: number | null;
+  /** How long a sign-in at a provider may take; null means no limit. */
+  signInTimeoutMs: number | null;
   /** How long a tool on the server may run; null means no limit. Agents used as tools have no limit. */
   toolTimeoutMs: number | null;
   /** The names of native tools without side effects, which may run in parallel. */
@@ -94,6 +97,8 @@ export interface Engine {
   refusals: RefusedAnswers;
   /** Gives events of sessions to the listeners of the application. */
   events: EventHub;
+  /** Sign-ins at providers, for the credentials that tools ask for. */
+  toolSignIns: ToolSignIns;
   options: SessionOptions;
   /** The chunks of the artifacts that actions of a session have saved. */
   savedFiles: (session: SessionKey, actions: SavedArtifacts) => Promise<FileChunk[]>;

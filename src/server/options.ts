@@ -24,6 +24,7 @@ import { areProxies, type TrustedProxies } from './access/client-address.ts';
 import { type BudgetLimits, defaultBudget, type RateLimit } from './access/limits.ts';
 import type { StillSignedIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
+import type { ToolSignInOptions } from './credentials/sign-ins.ts';
 import type { SessionOptions } from './engine.ts';
 import { isTypeEntry } from './file-types.ts';
 import type { ChatSocketOptions } from './http/route.ts';
@@ -127,6 +128,8 @@ export interface DuologueOptions {
   clientTimeoutMs?: number | null;
   /** How long a question to the user (`RequestInput` and the like) waits, in milliseconds; null, which is the default, means no limit. */
   questionTimeoutMs?: number | null;
+  /** Sign-ins at providers, for tools that ask for a credential (`requestCredential` of ADK). Without it such a tool fails in words. */
+  toolSignIn?: ToolSignInOptions;
   /** How long a tool on the server may run, 60 seconds unless given; null means no limit. */
   toolTimeoutMs?: number | null;
   /** The names of native tools without side effects, which may run in parallel. Tools made with `defineTool` say so in their definition. */
@@ -241,7 +244,7 @@ const rate = either(
 /** Whether a path can be used for the sockets of the AI SDK: it is valid, and no route of the server has it. */
 function isFreePath(value: unknown): boolean {
   const isPath = typeof value === 'string' && /^(?:\/[\w.~-]+)+$/.test(value);
-  return isPath && !/^\/(?:live|stream|sessions|approvals|login|health)(?:\/|$)/.test(value);
+  return isPath && !/^\/(?:live|stream|sessions|approvals|login|health|sign-in)(?:\/|$)/.test(value);
 }
 
 function areHeaderNames(value: unknown): boolean {
@@ -306,6 +309,9 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   ),
   clientTimeoutMs: time,
   questionTimeoutMs: time,
+  toolSignIn: fields<ToolSignInOptions>({ callbackUrl: text, secret: text, timeoutMs: time }, [
+    'callbackUrl',
+  ]),
   toolTimeoutMs: time,
   concurrentTools: texts,
   data: dataSchemas,

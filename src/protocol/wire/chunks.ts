@@ -77,6 +77,10 @@ export const CHUNKS = {
           queued: z.number().optional().describe('requests of the message that follow'),
           message: z.string().optional().describe('what the request says to the user'),
           payload: z.unknown().optional().describe('data of the tool that asks (T31)'),
+          signInUrl: z
+            .string()
+            .optional()
+            .describe('where the user signs in; the request is no decision (T36)'),
         })
         .optional(),
     }),

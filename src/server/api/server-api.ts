@@ -138,6 +138,10 @@ export function createServerApi(
         const { key, call } = found;
         const refusal = (stored: CallRecord | null) => refusalOf(engine, key, stored, approvalId);
         if (call.status !== 'requested') throw (await refusal(call)) ?? unknownApproval();
+        if (approved && call.question?.kind === 'sign-in')
+          throw badRequest(
+            'This request is a sign-in, which only the user completes, at its address. It can be denied.',
+          );
         const given: Answer = {
           kind: 'decision',
           toolCallId: call.id,

@@ -122,6 +122,7 @@ export class ToolRunner {
         args: call.args,
         approved: call.approvalId !== null,
         answer: call.answer,
+        credentials: this.context.engine.toolSignIns,
         signal,
         host: this.context.inner,
         place: call.agents,

@@ -20,6 +20,7 @@ import {
   renameSession,
   stopSession,
 } from './session-routes.ts';
+import { completeSignIn, signInPage } from './sign-in-routes.ts';
 import { confirmStream, postStream, resumeStream, watchSession } from './stream-routes.ts';
 
 const ROUTES: Route[] = [
@@ -42,6 +43,8 @@ const ROUTES: Route[] = [
   { method: 'GET', path: /^\/sessions\/([^/]+)\/artifacts$/, run: getArtifact },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/events$/, inspection: true, run: getEvents },
   { method: 'GET', path: /^\/approvals\/([^/]+)$/, run: getApprovals },
+  { method: 'GET', path: /^\/sign-in\/callback$/, isPublic: true, run: signInPage },
+  { method: 'POST', path: /^\/sign-in\/callback$/, limited: true, run: completeSignIn },
 ];
 
 /** Answers a request; null when the path belongs to no route. Never rejects. */

@@ -55,8 +55,8 @@ export interface HttpContext {
   isClosing: () => boolean;
   /** Whether the server is closing, or about to close, so that balancers should send no more requests to it. */
   isLeaving: () => boolean;
-  /** Runs commands that other nodes have written to the store. */
-  commands: Pick<Commands, 'runStored'>;
+  /** Runs commands at the owner of a session, also those that other nodes have written to the store. */
+  commands: Pick<Commands, 'run' | 'runStored'>;
   /** Whether clients may read the ADK events of sessions, and learn which nodes serve them. */
   inspect: boolean;
 }

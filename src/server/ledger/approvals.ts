@@ -141,6 +141,10 @@ export interface LedgerContext {
   clock: Clock;
   refusals: RefusedAnswers;
   events: EventSource;
+  toolSignIns: {
+    /** Whether an answer shows that the user has signed in for a call. */
+    proves(call: CallRecord, answer: unknown): boolean;
+  };
 }
 
 /**
@@ -153,13 +157,15 @@ export class Approvals {
   private readonly clock: Clock;
   private readonly refusals: RefusedAnswers;
   private readonly events: EventSource;
+  private readonly toolSignIns: LedgerContext['toolSignIns'];
 
-  constructor({ store, clock, refusals, events }: LedgerContext, key: OwnedKey) {
+  constructor({ store, clock, refusals, events, toolSignIns }: LedgerContext, key: OwnedKey) {
     this.store = store;
     this.key = key;
     this.clock = clock;
     this.refusals = refusals;
     this.events = events;
+    this.toolSignIns = toolSignIns;
   }
 
   /**
@@ -193,6 +199,13 @@ export class Approvals {
       await this.expire(call);
       return refuse(call, 'expired');
     }
+    // Only the provider says that the user has signed in: no client may approve that.
+    if (
+      answer.approved &&
+      call.question?.kind === 'sign-in' &&
+      !this.toolSignIns.proves(call, answer.payload)
+    )
+      return refuse(call, 'needs a sign-in at its address');
     const event = this.decided(call, wanted, by ?? { user: this.key.user });
     const decided = await this.store.decideCall(
       this.key,

@@ -69,12 +69,13 @@ export function approvalRequest(
   queued: number,
   byTool: string | undefined,
 ): Chunk {
-  const { message = byTool, payload } = question ?? {};
+  const { message = byTool, payload, url } = question ?? {};
   const descriptor = {
     ...(expiresAt === null ? {} : { expiresAt }),
     ...(queued > 0 ? { queued } : {}),
     ...(message === undefined ? {} : { message }),
     ...(payload === undefined ? {} : { payload }),
+    ...(url === undefined ? {} : { signInUrl: url }),
   };
   return {
     type: 'tool-approval-request',

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { Chunk } from '../../../src/protocol/index.ts';
-import type { DuologueOptions } from '../../../src/server/index.ts';
+import type { Duologue, DuologueOptions } from '../../../src/server/index.ts';
 import { harness, say } from '../../support/harness.ts';
 import { live } from '../../support/live.ts';
 import type { TestSocket } from '../../support/socket.ts';
@@ -14,6 +14,8 @@ export interface Talk {
   say(text: string): Promise<Chunk[]>;
   decide(request: Request, approved: boolean, extra?: Record<string, unknown>): Promise<Chunk[]>;
   output(call: Call, output: unknown): Promise<Chunk[]>;
+  /** The browser comes back from a provider to the callback of the server. Resolves with the text of the answer that follows. */
+  signIn(back: URL): Promise<string>;
   /** Resolves when the server has stored everything that it has sent. */
   stored(): Promise<void>;
   /** The user declines a question. */
@@ -76,12 +78,21 @@ function posts(options: Partial<DuologueOptions>, before = ''): Talk {
       const { json } = await post(bodyWith(outputPart(call, output)));
       return (json as { error: { code: string; message: string } }).error;
     },
+    async signIn(back) {
+      await comeBack(duologue, back);
+      for (;;) {
+        const { messages, isRunning } = (await (await get('/sessions/chat-1')).json()) as StoredSession;
+        const said = messages.at(-1)?.parts.flatMap(({ text }) => text ?? []) ?? [];
+        if (!isRunning && said.length > 0) return said.join('');
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
     stored: () => readSession(get),
   };
 }
 
 async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
-  const { connect, get } = await live([], [], { approvalTimeoutMs: null, ...options });
+  const { connect, get, duologue } = await live([], [], { approvalTimeoutMs: null, ...options });
   const socket = await connect('?session=chat-1');
   let read = 0;
   const rest = async (): Promise<Chunk[]> => {
@@ -115,8 +126,29 @@ async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
       read = socket.received.length;
       return errorsIn(socket)[count] as { code: string; message: string };
     },
+    async signIn(back) {
+      await comeBack(duologue, back);
+      return textOf(await rest());
+    },
     stored: () => readSession(get),
   };
+}
+
+interface StoredSession {
+  messages: { parts: { text?: string }[] }[];
+  isRunning: boolean;
+}
+
+/** Posts what the page of the callback posts. */
+async function comeBack(duologue: Duologue, { searchParams }: URL): Promise<void> {
+  const answer = await duologue.fetch(
+    new Request('http://localhost/sign-in/callback', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(Object.fromEntries(searchParams)),
+    }),
+  );
+  if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
 }
 
 /** A read of the session waits for all earlier writes, so its reply proves that they are stored. */

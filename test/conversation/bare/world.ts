@@ -105,6 +105,7 @@ export class World {
       approvalTimeoutMs: { sse: null, bidi: 30_000 },
       clientTimeoutMs: 60_000,
       questionTimeoutMs: null,
+      signInTimeoutMs: null,
       toolTimeoutMs: null,
       concurrentTools: [],
       data: {},

@@ -1,4 +1,4 @@
-import { Check, MessageSquarePlus, X } from 'lucide-react';
+import { Check, ExternalLink, MessageSquarePlus, X } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
@@ -8,6 +8,7 @@ import { useArmed } from './use-armed.ts';
 /** The two answers to a question, and an optional reason. */
 export function AnswerForm({
   obstacle,
+  signInUrl,
   mayGiveReason,
   reason,
   onReason,
@@ -15,12 +16,14 @@ export function AnswerForm({
 }: {
   /** Why nothing can be answered now. */
   obstacle: string | null;
+  /** Where the person signs in, in place of an approval. */
+  signInUrl: URL | null;
   mayGiveReason: boolean;
   reason: string;
   onReason: (reason: string) => void;
   onDecide: (isApproved: boolean) => void;
 }) {
-  const { approval } = useMessages();
+  const { approval, signIn } = useMessages();
   const [isReasonShown, showReason] = useState(false);
   const isArmed = useArmed();
   const isDisabled = !isArmed || obstacle !== null;
@@ -61,8 +64,12 @@ export function AnswerForm({
       {obstacle === null ? null : <p className="text-sm font-medium">{obstacle}</p>}
       <div className="flex flex-wrap items-center gap-2">
         <Button look="accent" disabled={isDisabled} onClick={() => onDecide(true)} className={look}>
-          <Check className="size-4" aria-hidden="true" />
-          {approval.approve}
+          {signInUrl ? (
+            <ExternalLink className="size-4" aria-hidden="true" />
+          ) : (
+            <Check className="size-4" aria-hidden="true" />
+          )}
+          {signInUrl ? signIn.open : approval.approve}
         </Button>
         <Button disabled={isDisabled} onClick={() => onDecide(false)} className={look}>
           <X className="size-4" aria-hidden="true" />
@@ -74,7 +81,9 @@ export function AnswerForm({
             {approval.addReason}
           </Button>
         ) : null}
-        <span className="card-keys ml-auto text-xs text-soft">{approval.keys(KEYS.approve, KEYS.deny)}</span>
+        <span className="card-keys ml-auto text-xs text-soft">
+          {(signInUrl ? signIn : approval).keys(KEYS.approve, KEYS.deny)}
+        </span>
       </div>
     </div>
   );

@@ -52,6 +52,7 @@ export function ApprovalCard({
   const asked = useFocus(card, isAsking);
   const [isElsewhere, note] = useDecidedElsewhere(question.toolCallId);
   const { message, payload } = askedWith(part);
+  const signInUrl = addressOf(part);
   const editor = useForm(() => formFor(payload ?? null));
   const form = payload == null ? null : editor;
   const settle = (isApproved: boolean, answer?: JsonValue) => {
@@ -59,6 +60,8 @@ export function ApprovalCard({
     onDecide(part.toolCallId, isApproved, reason.trim(), ...(answer === undefined ? [] : [answer]));
   };
   const decide = (isApproved: boolean) => {
+    if (isApproved && signInUrl !== null)
+      return void window.open(signInUrl.href, '_blank', 'noopener,noreferrer');
     if (!isApproved || form === null) return settle(isApproved);
     const taken = form.take();
     if (taken) settle(true, taken.answer);
@@ -66,7 +69,11 @@ export function ApprovalCard({
   const obstacle = obstacleOf(reach, approval);
   useCardKeys(card, isAsking && obstacle === null, decide);
   const { icon: Icon, frame, mark } = LOOKS[state];
-  const { name, text } = wordsOf(state, reach, approval);
+  const { name, text } = wordsOf(
+    state,
+    reach,
+    signInUrl ? { ...approval, ...messages.signIn.states } : approval,
+  );
   const where = isElsewhere ? approval.elsewhere : null;
   useAnnouncements(card, state, where === null ? name : `${name} · ${where}`, sentenceOf(question));
   const expiresAt = part.approval?.descriptor?.expiresAt;
@@ -104,7 +111,9 @@ export function ApprovalCard({
             <Sentence question={question} />
           </p>
           <AskedBy agents={part.toolMetadata?.agents} />
-          {message === undefined ? null : (
+          {signInUrl ? (
+            <p>{messages.signIn.text(signInUrl.host)}</p>
+          ) : message === undefined ? null : (
             <p className="break-words whitespace-pre-wrap">
               <bdi>{reveal(message)}</bdi>
             </p>
@@ -127,6 +136,7 @@ export function ApprovalCard({
                 </fieldset>
               )}
               <AnswerForm
+                signInUrl={signInUrl}
                 obstacle={obstacle}
                 mayGiveReason={toolName(part) !== CONFIRMATION_TOOL}
                 reason={reason}
@@ -150,6 +160,12 @@ function AskedBy({ agents }: { agents: readonly string[] | undefined }): ReactNo
       {approval.askedBy(agents.map(reveal).join(' › '))}
     </p>
   );
+}
+
+/** Where the person signs in, if the tool needs that; null for an address that is not of the web. */
+function addressOf(part: ToolPart): URL | null {
+  const { signInUrl = '' } = part.approval?.descriptor ?? {};
+  return /^https?:/.test(signInUrl) && URL.canParse(signInUrl) ? new URL(signInUrl) : null;
 }
 
 /** What the tool says about its request, and the data that it sent with it. */

@@ -43,6 +43,8 @@ export function useActions(duologue: UseDuologueHelpers, onShown: (error: Error)
   const decide = useCallback<Decide>((toolCallId, isApproved, reason, payload) => {
     const { approvals, approve, deny } = latest.current;
     const approval = approvals.find((one) => one.toolCallId === toolCallId);
+    const signIn = latest.current.questions.find((one) => one.toolCallId === toolCallId);
+    if (signIn && !isApproved) void latest.current.decline(signIn, reason || undefined);
     if (!approval) return;
     void (isApproved ? approve(approval, reason || undefined, payload) : deny(approval, reason || undefined));
   }, []);

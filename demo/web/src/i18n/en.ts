@@ -219,6 +219,13 @@ export const en = {
     payload: 'What the tool gets with your approval',
   },
 
+  signIn: {
+    states: { needed: 'Needs you to sign in', processing: 'Signed in, in progress', approved: 'Signed in' },
+    text: (host: string) => `Sign in at ${host} in a new window. The assistant then continues here.`,
+    open: 'Sign in',
+    keys: (open: string, deny: string) => `${open} sign in, ${deny} deny`,
+  },
+
   tools: {
     preparing: 'Preparing',
     running: 'In progress',

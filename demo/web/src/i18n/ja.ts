@@ -221,6 +221,17 @@ export const ja: Messages = {
     payload: '承認とともにツールへ渡す内容',
   },
 
+  signIn: {
+    states: {
+      needed: 'サインインが必要です',
+      processing: 'サインイン済み、実行中',
+      approved: 'サインイン済み',
+    },
+    text: (host) => `新しい画面で ${host} にサインインしてください。そのあと、ここで続けます。`,
+    open: 'サインイン',
+    keys: (open, deny) => `${open} サインイン、${deny} 拒否`,
+  },
+
   tools: {
     preparing: '準備中',
     running: '実行中',

@@ -33,6 +33,7 @@ export interface ToolPart {
       queued?: number;
       message?: string;
       payload?: AskedQuestion['payload'];
+      signInUrl?: string;
     };
   };
 }

@@ -1,6 +1,7 @@
 import type { Row } from '../matrix.ts';
 import { AGENT_TOOLS } from './agent-tools.ts';
 import { CALLBACKS } from './callbacks.ts';
+import { CREDENTIALS } from './credentials.ts';
 import { PARALLEL } from './parallel.ts';
 import { QUESTIONS } from './questions.ts';
 import { REFUSALS } from './refusals.ts';
@@ -15,6 +16,7 @@ export const ROWS: readonly Row[] = [
   ...PARALLEL,
   ...QUESTIONS,
   ...AGENT_TOOLS,
+  ...CREDENTIALS,
   ...REFUSALS,
   ...CALLBACKS,
   ...SERVICES,

@@ -111,8 +111,10 @@ export class ApprovalRequests {
   }
 
   /** The deadline of an approval request that is shown now: from the definition of its tool, otherwise from the policy. */
-  private deadlineOf({ approvalTimeoutMs, asksForAnswer }: OpenCall): number | null {
+  private deadlineOf({ approvalTimeoutMs, asksForAnswer, record }: OpenCall): number | null {
     const { now, policy, options } = this.context;
+    if (record.question?.kind === 'sign-in')
+      return options.signInTimeoutMs === null ? null : now + options.signInTimeoutMs;
     const byServer = asksForAnswer ? options.questionTimeoutMs : policy.approvalTimeoutMs;
     const timeoutMs = approvalTimeoutMs === undefined ? byServer : approvalTimeoutMs;
     return timeoutMs === null ? null : now + timeoutMs;

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { type Answer, ProtocolError } from '../../protocol/index.ts';
+import { json, type Reply } from './reply.ts';
+import type { RouteCall } from './route.ts';
+
+const MAX_BODY = 32 * 1024;
+const MAX_ERROR = 200;
+
+/**
+ * The page to which a provider sends the browser back. It posts what it got to this server itself: the cookie of the user may be one that browsers do not
+ * send along with a request that another site caused.
+ */
+export function signInPage(): Reply {
+  const nonce = randomBytes(16).toString('base64');
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    },
+    body: PAGE.replaceAll('NONCE', nonce),
+  };
+}
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Sign-in</title>
+<style nonce="NONCE">body { font: 1.1rem/1.5 system-ui, sans-serif; margin: 20vh auto; max-width: 32rem; padding: 0 1rem; text-align: center }</style>
+<p id="text" role="status">Completing the sign-in.</p>
+<noscript>Allow JavaScript for this page, and load it again.</noscript>
+<script nonce="NONCE">
+const given = new URLSearchParams(location.search);
+const text = document.getElementById('text');
+history.replaceState(null, '', location.pathname);
+fetch(location.pathname, {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ state: given.get('state'), code: given.get('code'), error: given.get('error') }),
+})
+  .then(async (answer) => {
+    const { message, error } = await answer.json();
+    text.textContent = (message || error.message) + ' You can close this window.';
+  })
+  .catch(() => {
+    text.textContent = 'The server cannot be reached. Begin again in the conversation.';
+  });
+</script>
+</html>
+`;
+
+/** Takes what a provider sent back, once, from the user for whom the sign-in was begun. The call continues with it, or ends when the user declined. */
+export async function completeSignIn({ context, user, body }: RouteCall): Promise<Reply> {
+  const { engine, commands } = context;
+  const { toolSignIns, store, clock, appName } = engine;
+  const { state, code, error } = await body(MAX_BODY);
+  const about = toolSignIns.stateIn(state);
+  if (!about)
+    throw new ProtocolError(
+      'bad_request',
+      'This address belongs to no sign-in of this server, or the server was restarted since. Begin again in the conversation.',
+    );
+  const { key, callId } = about;
+  if (key.user !== user || key.app !== appName)
+    throw new ProtocolError('forbidden', 'This sign-in was begun by another user.');
+  const call = await store.findCall(key, { id: callId });
+  const url = call?.question?.kind === 'sign-in' ? call.question.url : undefined;
+  const isOpen = url !== undefined && new URL(url).searchParams.get('state') === state;
+  if (!call || call.approvalId === null || call.status !== 'requested' || !isOpen)
+    throw new ProtocolError(
+      'answer_refused',
+      'This sign-in is over: it was completed, declined or cancelled.',
+    );
+  if (call.expiresAt !== null && call.expiresAt <= clock.now())
+    throw new ProtocolError('answer_refused', 'The time for this sign-in is over.');
+  const isGiven = typeof code === 'string' && code !== '' && error == null;
+  const reason = `the provider answered ${JSON.stringify(String(error ?? 'without a code').slice(0, MAX_ERROR))}`;
+  const answer: Answer = {
+    kind: 'decision',
+    toolCallId: callId,
+    approvalId: call.approvalId,
+    approved: isGiven,
+    ...(isGiven ? { payload: toolSignIns.answerFor(about, code, call) } : { reason }),
+  };
+  const by = { application: 'sign-in', person: user };
+  await commands.run({ do: 'answer', key, by, answer, requestId: `sign_in_${engine.newId()}` });
+  return json(200, { message: isGiven ? 'You are signed in.' : 'You did not sign in.' });
+}

@@ -1,0 +1,73 @@
+import { FunctionTool, LlmAgent } from '@google/adk';
+import { expect } from 'vitest';
+import type { DuologueOptions } from '../../../../src/server/index.ts';
+import { OAuthProvider } from '../../../support/oauth-provider.ts';
+import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
+import { type Row, refused, works } from '../matrix.ts';
+import { the } from '../talk.ts';
+
+const toolSignIn = { callbackUrl: 'http://chat.example/sign-in/callback', secret: 'the key of all nodes' };
+
+/** A server whose tool asks for a credential, and says which token it worked with. */
+function asking(
+  config: ReturnType<OAuthProvider['config']>,
+  used: unknown[] = [],
+  { isAfter = false } = {},
+): Partial<DuologueOptions> {
+  const tool = new FunctionTool({
+    name: 'read_calendar',
+    description: 'Reads the calendar.',
+    execute: (_args, context) => {
+      const token = context?.getAuthResponse(config)?.oauth2?.accessToken;
+      if (token === undefined) context?.requestCredential(config);
+      else used.push(token);
+      return { events: 3 };
+    },
+  });
+  const model = new ScriptedModel([
+    ...(isAfter ? [] : [[call('read_calendar', {}, 'call-1')]]),
+    [text('Three events.')],
+  ]);
+  return { agent: new LlmAgent({ name: 'assistant', model, tools: [tool] }), toolSignIn };
+}
+
+/** Where an approval request asks the user to sign in. */
+function addressIn({ approvalDescriptor }: { approvalDescriptor?: unknown }): string {
+  return (approvalDescriptor as { signInUrl: string }).signInUrl;
+}
+
+/** What tools ask a provider for, in the name of the user. */
+export const CREDENTIALS: Row[] = [
+  works(
+    '`requestCredential` with OAuth 2 or OpenID Connect: the user signs in at the provider',
+    async (place) => {
+      const provider = await OAuthProvider.start();
+      const used: unknown[] = [];
+      const { say, signIn } = await place.talk(asking(provider.config(), used));
+      const request = the(await say('go'), 'tool-approval-request');
+      const back = await provider.consent(addressIn(request));
+      expect(await signIn(back)).toBe('Three events.');
+      expect(used).toEqual(provider.tokens);
+    },
+  ),
+  works('the same, with the sign-in completed in another process after a kill', async (place) => {
+    const provider = await OAuthProvider.start();
+    const used: unknown[] = [];
+    const before = await place.talk(asking(provider.config(), used));
+    const request = the(await before.say('go'), 'tool-approval-request');
+    const back = await provider.consent(addressIn(request));
+    const after = await place.afterKill(asking(provider.config(), used, { isAfter: true }));
+    expect(await after.signIn(back)).toBe('Three events.');
+    expect(used).toEqual(provider.tokens);
+  }),
+  refused(
+    '`requestCredential` with an API key, HTTP or a service account',
+    'refused when called',
+    async (place) => {
+      const config = { credentialKey: 'k', authScheme: { type: 'apiKey', in: 'header', name: 'x' } };
+      const { say } = await place.talk(asking(config as never));
+      const { errorText } = the(await say('go'), 'tool-output-error');
+      expect(errorText).toContain('Only oauth2 and openIdConnect with an authorization code are supported');
+    },
+  ),
+];

@@ -1,0 +1,376 @@
+// @vitest-environment jsdom
+import './support/native-abort.ts';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { FunctionTool, LlmAgent } from '@google/adk';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { DuologueOptions } from '../../src/server/index.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
+import { auditLines } from '../../src/testing/store/setup.ts';
+import { createFolder } from '../store/support/stores.ts';
+import { ManualClock } from '../support/clock.ts';
+import { live } from '../support/live.ts';
+import { OAuthProvider } from '../support/oauth-provider.ts';
+import { call, ScriptedModel, text } from '../support/scripted-model.ts';
+import { hooks } from '../support/sdks.ts';
+import { firstApproval, mount, type Page, story } from './support/page.tsx';
+
+const modes = ['sse', 'bidi'] as const;
+const CALLBACK = 'http://chat.example/sign-in/callback';
+
+/** An agent whose tool needs a token of the provider, and counts the tokens that it worked with. */
+function calendar(provider: OAuthProvider, used: string[], turns = 1) {
+  const config = provider.config();
+  const tool = new FunctionTool({
+    name: 'read_calendar',
+    description: 'Reads the calendar.',
+    execute: (_args, context) => {
+      const token = context?.getAuthResponse(config)?.oauth2?.accessToken;
+      if (token === undefined) {
+        context?.requestCredential(config);
+        return { status: 'a sign-in is needed' };
+      }
+      used.push(token);
+      return { events: 3 };
+    },
+  });
+  const steps = Array.from({ length: turns }, (_, n) => [
+    [call('read_calendar', {}, `call-${n}`)],
+    [text(`You have 3 events (${n}).`)],
+  ]).flat();
+  const model = new ScriptedModel(steps);
+  return { model, agent: new LlmAgent({ name: 'assistant', model, tools: [tool] }) };
+}
+
+const options = (agent: LlmAgent, more: Partial<DuologueOptions> = {}): Partial<DuologueOptions> => ({
+  agent,
+  toolSignIn: { callbackUrl: CALLBACK, secret: 'the key of this server' },
+  authenticate: (request) => request.headers.get('x-user') ?? 'ann',
+  ...more,
+});
+
+async function asked(page: Page) {
+  const { questions } = await page.until(({ questions }) => questions.length > 0);
+  const [question] = questions;
+  if (question?.url === undefined) throw new Error('Nothing asks for a sign-in.');
+  return { ...question, url: question.url };
+}
+
+/** What the page of the callback posts. */
+async function comeBack(served: { url: string }, back: URL, user = 'ann', change: object = {}) {
+  const { searchParams: given } = back;
+  const answer = await fetch(`${served.url}/sign-in/callback`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-user': user },
+    body: JSON.stringify({
+      state: given.get('state'),
+      code: given.get('code'),
+      error: given.get('error'),
+      ...change,
+    }),
+  });
+  const body = (await answer.json()) as { message?: string; error?: { code: string; message: string } };
+  return { status: answer.status, ...body };
+}
+
+describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode) => {
+  test('[T36] [T36a] [T36b] the user signs in at the provider, and the tool continues with the token', async () => {
+    const provider = await OAuthProvider.start();
+    const used: string[] = [];
+    const folder = createFolder();
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const store = await openSqliteStore(folder);
+    const { agent, model } = calendar(provider, used);
+    const logged: unknown[] = [];
+    const log = (...line: unknown[]) => void logged.push(line);
+    const logger = { info: log, warn: log, error: log };
+    const { served } = await live([], [], options(agent, { store, logger }));
+    const page = mount({ url: served.url, mode });
+    void page.now.sendMessage({ text: 'What is on?' });
+    const question = await asked(page);
+    expect(page.now.approvals).toEqual([]);
+    expect(question).toMatchObject({ kind: 'sign-in', toolName: 'read_calendar' });
+    expect(question.message).toContain(new URL(provider.url).host);
+    const url = new URL(question.url);
+    expect(url.origin + url.pathname).toBe(`${provider.url}/authorize`);
+    expect(url.searchParams.get('redirect_uri')).toBe(CALLBACK);
+    const back = await provider.consent(question.url);
+    expect(back.origin + back.pathname).toBe(CALLBACK);
+    expect(await comeBack(served, back)).toEqual({ status: 200, message: 'You are signed in.' });
+    const now = await page.said('You have 3 events (0).');
+    expect(now.questions).toEqual([]);
+    expect(story(now).at(-1)).toEqual([
+      'assistant',
+      ['read_calendar', 'output-available', { events: 3 }],
+      'You have 3 events (0).',
+    ]);
+    expect(used).toEqual(provider.tokens);
+    expect(provider.exchanges).toEqual(['token']);
+    const key = { app: 'duologue', user: 'ann', id: page.now.session.id };
+    const lines = await auditLines(store, key);
+    expect(lines.map(({ kind }) => kind)).toEqual(['issued', 'approved', 'consumed']);
+    expect(logged.length).toBeGreaterThan(0);
+    const seen = JSON.stringify([
+      now.messages,
+      lines,
+      logged,
+      model.lastContents,
+      ...readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1')),
+      await (await fetch(`${served.url}/sessions/${key.id}`)).text(),
+    ]);
+    for (const secret of [...provider.secrets, String(back.searchParams.get('code'))])
+      expect(seen).not.toContain(secret);
+  });
+
+  test('[T36c] a later call uses the credential of the user, and asks again when it is gone', async () => {
+    const provider = await OAuthProvider.start();
+    const used: string[] = [];
+    const { agent } = calendar(provider, used, 2);
+    const { served } = await live([], [], options(agent));
+    const page = mount({ url: served.url, mode });
+    void page.now.sendMessage({ text: 'What is on?' });
+    await comeBack(served, await provider.consent((await asked(page)).url));
+    await page.said('You have 3 events (0).');
+    void page.now.sendMessage({ text: 'And now?' });
+    await page.said('You have 3 events (1).');
+    expect(used).toEqual([provider.tokens[0], provider.tokens[0]]);
+    expect(provider.exchanges).toEqual(['token']);
+  });
+
+  test('[T36d] the sign-in is completed after a restart', async () => {
+    const provider = await OAuthProvider.start();
+    const folder = createFolder();
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const used: string[] = [];
+    const { agent } = calendar(provider, used);
+    const before = await live([], [], options(agent, { store: await openSqliteStore(folder) }));
+    const first = mount({ url: before.served.url, mode });
+    void first.now.sendMessage({ text: 'What is on?' });
+    const { url } = await asked(first);
+    const sessionId = first.now.session.id;
+    first.unmount();
+    await before.served.close();
+    const after = await live([], [], options(agent, { store: await openSqliteStore(folder) }));
+    const page = mount({ url: after.served.url, mode, sessionId });
+    expect((await asked(page)).url).toBe(url);
+    expect(await comeBack(after.served, await provider.consent(url))).toMatchObject({ status: 200 });
+    await page.said('You have 3 events (0).');
+    expect(used).toEqual(provider.tokens);
+  });
+
+  test('[T36e] a sign-in is declined on the page, or at the provider, in words', async () => {
+    for (const where of ['page', 'provider']) {
+      const provider = await OAuthProvider.start();
+      const used: string[] = [];
+      const { agent } = calendar(provider, used);
+      const { served } = await live([], [], options(agent));
+      const page = mount({ url: served.url, mode });
+      void page.now.sendMessage({ text: 'What is on?' });
+      const question = await asked(page);
+      const back = await provider.consent(question.url);
+      if (where === 'page') await page.now.decline(question, 'not now');
+      else
+        expect(await comeBack(served, back, 'ann', { code: null, error: 'access_denied' })).toEqual({
+          status: 200,
+          message: 'You did not sign in.',
+        });
+      const now = await page.said('You have 3 events (0).');
+      const why = where === 'page' ? 'not now' : 'the provider answered "access_denied"';
+      expect(JSON.stringify(story(now))).toContain(JSON.stringify(why).slice(1, -1));
+      expect(used).toEqual([]);
+      // The address is of no use any more.
+      expect(await comeBack(served, back)).toMatchObject({ status: 409 });
+      expect(provider.exchanges).toEqual([]);
+    }
+  });
+
+  test('[T36f] no client can approve a sign-in: only the callback does', async () => {
+    const provider = await OAuthProvider.start();
+    const used: string[] = [];
+    const { agent } = calendar(provider, used);
+    const { served } = await live([], [], options(agent));
+    const page = mount({ url: served.url, mode });
+    void page.now.sendMessage({ text: 'What is on?' });
+    const question = await asked(page);
+    await page.rest();
+    const state = new URL(question.url).searchParams.get('state');
+    for (const payload of [undefined, state, { code: 'x' }, 'forged']) {
+      page.now.live.sendDecision(question.toolCallId, true, undefined, payload);
+    }
+    const { status, json } = await fetch(`${served.url}/stream`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        id: page.now.session.id,
+        messages: [
+          {
+            id: question.messageId,
+            role: 'assistant',
+            parts: [
+              {
+                type: 'tool-read_calendar',
+                toolCallId: question.toolCallId,
+                state: 'approval-responded',
+                approval: { id: question.approvalId, approved: true, payload: state },
+              },
+            ],
+          },
+        ],
+      }),
+    }).then(async (answer) => ({ status: answer.status, json: await answer.text() }));
+    expect([status, json]).toEqual([409, expect.stringContaining('needs a sign-in at its address')]);
+    expect((await comeBack(served, await provider.consent(question.url))).status).toBe(200);
+    await page.said('You have 3 events (0).');
+    expect(used).toEqual(provider.tokens);
+  });
+});
+
+test('[T36l] a sign-in is no approval, and an approval before it stays one', async () => {
+  for (const order of ['confirms first', 'signs in first']) {
+    const provider = await OAuthProvider.start();
+    const config = provider.config();
+    const booked: unknown[] = [];
+    const tool = new FunctionTool({
+      name: 'book',
+      description: 'Books.',
+      execute: (_args, context) => {
+        const isSignedIn = context?.getAuthResponse(config) !== undefined;
+        const { toolConfirmation } = context ?? {};
+        const confirm = () => context?.requestConfirmation({ hint: 'Really?', payload: { seats: 1 } });
+        if (order === 'confirms first' && !toolConfirmation) return confirm();
+        if (!isSignedIn) return context?.requestCredential(config);
+        if (!toolConfirmation) return confirm();
+        booked.push([toolConfirmation.confirmed, toolConfirmation.payload]);
+        return { booked: true };
+      },
+    });
+    const model = new ScriptedModel([[call('book', {}, 'call-1')], [text('Booked.')]]);
+    const agent = new LlmAgent({ name: 'assistant', model, tools: [tool] });
+    const { served } = await live([], [], options(agent));
+    const page = mount({ url: served.url, mode: 'bidi' });
+    void page.now.sendMessage({ text: 'go' });
+    const confirm = async () => {
+      await page.asked();
+      expect([booked, page.now.questions]).toEqual([[], []]);
+      await page.now.approve(firstApproval(page.now), undefined, { seats: 4 });
+    };
+    const signIn = async () => comeBack(served, await provider.consent((await asked(page)).url));
+    for (const act of order === 'confirms first' ? [confirm, signIn] : [signIn, confirm]) await act();
+    await page.said('Booked.');
+    expect(booked).toEqual([[true, { seats: 4 }]]);
+    expect(provider.exchanges).toEqual(['token']);
+  }
+});
+
+describe('attacks on the callback of a sign-in', () => {
+  async function open(more: Partial<DuologueOptions> = {}) {
+    const provider = await OAuthProvider.start();
+    const used: string[] = [];
+    const { agent } = calendar(provider, used);
+    const { served } = await live([], [], options(agent, more));
+    const page = mount({ url: served.url, mode: 'bidi' });
+    void page.now.sendMessage({ text: 'What is on?' });
+    const question = await asked(page);
+    return { provider, used, served, page, question, back: await provider.consent(question.url) };
+  }
+
+  test('[T36g] another user cannot complete it, with whatever account', async () => {
+    const { served, back, used, provider, page } = await open();
+    expect(await comeBack(served, back, 'eve')).toMatchObject({ status: 403 });
+    expect([used, provider.exchanges]).toEqual([[], []]);
+    expect(await comeBack(served, back)).toMatchObject({ status: 200 });
+    await page.said('You have 3 events (0).');
+  });
+
+  test('[T36h] a state is used once, is not made up, and not changed', async () => {
+    const { served, back, page, provider } = await open();
+    const state = String(back.searchParams.get('state'));
+    const changed = `${state.slice(0, 30)}${state[30] === 'A' ? 'B' : 'A'}${state.slice(31)}`;
+    for (const forged of [changed, '', 'x'.repeat(100), null, { key: 1 }, state.slice(0, -4)])
+      expect(await comeBack(served, back, 'ann', { state: forged })).toMatchObject({ status: 400 });
+    expect(await comeBack(served, back)).toMatchObject({ status: 200 });
+    await page.said('You have 3 events (0).');
+    expect(await comeBack(served, back)).toMatchObject({ status: 409 });
+    expect(provider.exchanges).toEqual(['token']);
+  });
+
+  test('[T36i] a forged code ends the call in words, and shows no secret', async () => {
+    const { served, back, page, used, provider } = await open();
+    expect(await comeBack(served, back, 'ann', { code: 'forged' })).toMatchObject({ status: 200 });
+    const now = await page.said('You have 3 events (0).');
+    expect(story(now).at(-1)).toEqual([
+      'assistant',
+      ['read_calendar', 'output-error', 'The sign-in failed: the provider refused the code (400).'],
+      'You have 3 events (0).',
+    ]);
+    expect([used, provider.exchanges]).toEqual([[], ['refused']]);
+  });
+
+  test('[T36h] a sign-in that took too long is over', async () => {
+    const clock = new ManualClock();
+    const { served, back, page, used, provider } = await open({
+      clock,
+      toolSignIn: { callbackUrl: CALLBACK, timeoutMs: 5_000 },
+    });
+    clock.advance(5_000);
+    expect(await comeBack(served, back)).toMatchObject({ status: 409 });
+    const now = await page.said('You have 3 events (0).');
+    expect(JSON.stringify(story(now))).toContain('Approval request timed out');
+    expect([used, provider.exchanges]).toEqual([[], []]);
+  });
+
+  test('[T36j] the page of the callback sends the browser nowhere, and runs no script but its own', async () => {
+    const { served } = await open();
+    const answer = await fetch(
+      `${served.url}/sign-in/callback?code=c&state=%3Cscript%3E&redirect=https://evil.example`,
+      { redirect: 'manual' },
+    );
+    expect([answer.status, answer.headers.get('location')]).toEqual([200, null]);
+    expect(answer.headers.get('content-type')).toContain('text/html');
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'nonce-/);
+    expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
+    const html = await answer.text();
+    expect(html).not.toMatch(/evil|%3C|code=c/);
+    expect(html.match(/<script/g)).toHaveLength(1);
+  });
+
+  test('[T36k] what the server cannot do is refused in words', async () => {
+    const provider = await OAuthProvider.start();
+    const said = async (config: object, more: Partial<DuologueOptions>) => {
+      const tool = new FunctionTool({
+        name: 'key_tool',
+        description: 'Needs a key.',
+        execute: (_args, context) => {
+          context?.requestCredential(config as never);
+          return {};
+        },
+      });
+      const model = new ScriptedModel([[call('key_tool', {}, 'call-1')], [text('Sorry.')]]);
+      const agent = new LlmAgent({ name: 'assistant', model, tools: [tool] });
+      const { served } = await live([], [], options(agent, more));
+      const page = mount({ url: served.url, mode: 'sse' });
+      void page.now.sendMessage({ text: 'go' });
+      return JSON.stringify(story(await page.said('Sorry.')));
+    };
+    const key = { credentialKey: 'k', authScheme: { type: 'apiKey', in: 'header', name: 'x' } };
+    expect(await said(key, {})).toContain('asks for a credential of the scheme \\"apiKey\\"');
+    const { flows } = provider.config().authScheme;
+    const far = (change: object) => ({
+      ...provider.config(),
+      authScheme: {
+        type: 'oauth2',
+        flows: { authorizationCode: { ...flows.authorizationCode, ...change } },
+      },
+    });
+    expect(await said(far({ authorizationUrl: 'http://provider.example/a' }), {})).toContain(
+      'must begin with https://',
+    );
+    expect(await said(far({ tokenUrl: 'http://10.0.0.1/token' }), {})).toContain('needs a token endpoint');
+    expect(await said(provider.config(), { confirmations: 'tool' })).toContain(
+      'confirmations: \\"approval\\"',
+    );
+    expect(await said(provider.config(), { toolSignIn: undefined as never })).toContain(
+      'set the option toolSignIn.callbackUrl',
+    );
+  });
+});
