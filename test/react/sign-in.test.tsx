@@ -225,7 +225,7 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
   });
 });
 
-test('[T36l] a sign-in is no approval, and an approval before it stays one', async () => {
+test('[T36l] a sign-in is no approval: a call that asks for both ends in words, and does nothing', async () => {
   for (const order of ['confirms first', 'signs in first']) {
     const provider = await OAuthProvider.start();
     const config = provider.config();
@@ -255,10 +255,12 @@ test('[T36l] a sign-in is no approval, and an approval before it stays one', asy
       await page.now.approve(firstApproval(page.now), undefined, { seats: 4 });
     };
     const signIn = async () => comeBack(served, await provider.consent((await asked(page)).url));
-    for (const act of order === 'confirms first' ? [confirm, signIn] : [signIn, confirm]) await act();
-    await page.said('Booked.');
-    expect(booked).toEqual([[true, { seats: 4 }]]);
-    expect(provider.exchanges).toEqual(['token']);
+    await (order === 'confirms first' ? confirm() : signIn());
+    const now = await page.said('Booked.');
+    expect(JSON.stringify(story(now))).toContain(
+      'a call can ask for a sign-in or for an approval, not for both',
+    );
+    expect(booked).toEqual([]);
   }
 });
 

@@ -319,7 +319,10 @@ export class Calls {
     }
     if (outcome.kind !== 'asks') return outcomes.end(call, outcomeOf(outcome));
     if (approvalId === null) return this.askLate(call, outcome.question);
-    const errorText = `${toolName} asked again for a confirmation it already had.`;
+    const kinds = [call.record.question?.kind, outcome.question.kind];
+    const errorText = kinds.includes('sign-in')
+      ? `${toolName} asked the user a second time: a call can ask for a sign-in or for an approval, not for both, and once.`
+      : `${toolName} asked again for a confirmation it already had.`;
     outcomes.end(call, { kind: 'error', errorText });
   }
 
