@@ -53,7 +53,7 @@ export async function lendCredential<T>(
   }
 }
 
-/** The source of a plugin that no server made: there is nobody to ask. */
+/** The source of a plugin that no server made: it has no user to ask. */
 export const NO_CREDENTIALS: CredentialSource = {
   question() {
     throw new Error('The tool asks for a credential, and no server asks the user for it.');
