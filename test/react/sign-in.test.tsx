@@ -97,7 +97,7 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
     const back = await provider.consent(question.url);
     expect(back.origin + back.pathname).toBe(CALLBACK);
     expect(await comeBack(served, back)).toEqual({ status: 200, message: 'You are signed in.' });
-    const now = await page.said('You have 3 events (0).');
+    const now = await page.texts('You have 3 events (0).');
     expect(now.questions).toEqual([]);
     expect(story(now).at(-1)).toEqual([
       'assistant',
@@ -130,9 +130,9 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
     const page = mount({ url: served.url, mode });
     void page.now.sendMessage({ text: 'What is on?' });
     await comeBack(served, await provider.consent((await asked(page)).url));
-    await page.said('You have 3 events (0).');
+    await page.texts('You have 3 events (0).');
     void page.now.sendMessage({ text: 'And now?' });
-    await page.said('You have 3 events (1).');
+    await page.texts('You have 3 events (1).');
     expect(used).toEqual([provider.tokens[0], provider.tokens[0]]);
     expect(provider.exchanges).toEqual(['token']);
   });
@@ -154,7 +154,7 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
     const page = mount({ url: after.served.url, mode, sessionId });
     expect((await asked(page)).url).toBe(url);
     expect(await comeBack(after.served, await provider.consent(url))).toMatchObject({ status: 200 });
-    await page.said('You have 3 events (0).');
+    await page.texts('You have 3 events (0).');
     expect(used).toEqual(provider.tokens);
   });
 
@@ -174,7 +174,7 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
           status: 200,
           message: 'You did not sign in.',
         });
-      const now = await page.said('You have 3 events (0).');
+      const now = await page.texts('You have 3 events (0).');
       const why = where === 'page' ? 'not now' : 'the provider answered "access_denied"';
       expect(JSON.stringify(story(now))).toContain(JSON.stringify(why).slice(1, -1));
       expect(used).toEqual([]);
@@ -220,7 +220,7 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
     }).then(async (answer) => ({ status: answer.status, json: await answer.text() }));
     expect([status, json]).toEqual([409, expect.stringContaining('needs a sign-in at its address')]);
     expect((await comeBack(served, await provider.consent(question.url))).status).toBe(200);
-    await page.said('You have 3 events (0).');
+    await page.texts('You have 3 events (0).');
     expect(used).toEqual(provider.tokens);
   });
 });
@@ -256,7 +256,7 @@ test('[T36l] a sign-in is no approval: a call that asks for both ends in words, 
     };
     const signIn = async () => comeBack(served, await provider.consent((await asked(page)).url));
     await (order === 'confirms first' ? confirm() : signIn());
-    const now = await page.said('Booked.');
+    const now = await page.texts('Booked.');
     expect(JSON.stringify(story(now))).toContain(
       'a call can ask for a sign-in or for an approval, not for both',
     );
@@ -281,7 +281,7 @@ describe('attacks on the callback of a sign-in', () => {
     expect(await comeBack(served, back, 'eve')).toMatchObject({ status: 403 });
     expect([used, provider.exchanges]).toEqual([[], []]);
     expect(await comeBack(served, back)).toMatchObject({ status: 200 });
-    await page.said('You have 3 events (0).');
+    await page.texts('You have 3 events (0).');
   });
 
   test('[T36h] a state is used once, is not made up, and not changed', async () => {
@@ -291,7 +291,7 @@ describe('attacks on the callback of a sign-in', () => {
     for (const forged of [changed, '', 'x'.repeat(100), null, { key: 1 }, state.slice(0, -4)])
       expect(await comeBack(served, back, 'ann', { state: forged })).toMatchObject({ status: 400 });
     expect(await comeBack(served, back)).toMatchObject({ status: 200 });
-    await page.said('You have 3 events (0).');
+    await page.texts('You have 3 events (0).');
     expect(await comeBack(served, back)).toMatchObject({ status: 409 });
     expect(provider.exchanges).toEqual(['token']);
   });
@@ -299,7 +299,7 @@ describe('attacks on the callback of a sign-in', () => {
   test('[T36i] a forged code ends the call in words, and shows no secret', async () => {
     const { served, back, page, used, provider } = await open();
     expect(await comeBack(served, back, 'ann', { code: 'forged' })).toMatchObject({ status: 200 });
-    const now = await page.said('You have 3 events (0).');
+    const now = await page.texts('You have 3 events (0).');
     expect(story(now).at(-1)).toEqual([
       'assistant',
       ['read_calendar', 'output-error', 'The sign-in failed: the provider refused the code (400).'],
@@ -316,7 +316,7 @@ describe('attacks on the callback of a sign-in', () => {
     });
     clock.advance(5_000);
     expect(await comeBack(served, back)).toMatchObject({ status: 409 });
-    const now = await page.said('You have 3 events (0).');
+    const now = await page.texts('You have 3 events (0).');
     expect(JSON.stringify(story(now))).toContain('Approval request timed out');
     expect([used, provider.exchanges]).toEqual([[], []]);
   });
@@ -338,7 +338,7 @@ describe('attacks on the callback of a sign-in', () => {
 
   test('[T36k] what the server cannot do is refused in words', async () => {
     const provider = await OAuthProvider.start();
-    const said = async (config: object, more: Partial<DuologueOptions>) => {
+    const textAfter = async (config: object, more: Partial<DuologueOptions>) => {
       const tool = new FunctionTool({
         name: 'key_tool',
         description: 'Needs a key.',
@@ -352,10 +352,10 @@ describe('attacks on the callback of a sign-in', () => {
       const { served } = await live([], [], options(agent, more));
       const page = mount({ url: served.url, mode: 'sse' });
       void page.now.sendMessage({ text: 'go' });
-      return JSON.stringify(story(await page.said('Sorry.')));
+      return JSON.stringify(story(await page.texts('Sorry.')));
     };
     const key = { credentialKey: 'k', authScheme: { type: 'apiKey', in: 'header', name: 'x' } };
-    expect(await said(key, {})).toContain('asks for a credential of the scheme \\"apiKey\\"');
+    expect(await textAfter(key, {})).toContain('asks for a credential of the scheme \\"apiKey\\"');
     const { flows } = provider.config().authScheme;
     const far = (change: object) => ({
       ...provider.config(),
@@ -364,14 +364,16 @@ describe('attacks on the callback of a sign-in', () => {
         flows: { authorizationCode: { ...flows.authorizationCode, ...change } },
       },
     });
-    expect(await said(far({ authorizationUrl: 'http://provider.example/a' }), {})).toContain(
+    expect(await textAfter(far({ authorizationUrl: 'http://provider.example/a' }), {})).toContain(
       'must begin with https://',
     );
-    expect(await said(far({ tokenUrl: 'http://10.0.0.1/token' }), {})).toContain('needs a token endpoint');
-    expect(await said(provider.config(), { confirmations: 'tool' })).toContain(
+    expect(await textAfter(far({ tokenUrl: 'http://10.0.0.1/token' }), {})).toContain(
+      'needs a token endpoint',
+    );
+    expect(await textAfter(provider.config(), { confirmations: 'tool' })).toContain(
       'confirmations: \\"approval\\"',
     );
-    expect(await said(provider.config(), { toolSignIn: undefined as never })).toContain(
+    expect(await textAfter(provider.config(), { toolSignIn: undefined as never })).toContain(
       'set the option toolSignIn.callbackUrl',
     );
   });
