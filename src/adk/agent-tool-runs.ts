@@ -15,6 +15,7 @@ import {
 import type { Content } from '@google/genai';
 import { OUTCOME_UNKNOWN } from '../protocol/index.ts';
 import { guardPluginCallbacks } from './callbacks.ts';
+import type { CredentialSource } from './credentials.ts';
 import { GatePlugin } from './gate-plugin.ts';
 import { danglingCalls, RESUME } from './history.ts';
 import type { ApprovalOverride, DeferredCall, InnerHost, Run, ServerTools } from './run.ts';
@@ -41,6 +42,8 @@ export interface PausableCall {
   /** Whether an earlier process, or an earlier turn of this one, may have started the call. */
   isContinued: boolean;
   override: ApprovalOverride;
+  /** Where the credentials come from that tools of the agent ask for. */
+  credentials: CredentialSource;
   /** The rules for the tools of the agent. */
   tools: ServerTools;
 }
@@ -77,10 +80,10 @@ export async function runPausable(call: PausableCall): Promise<unknown> {
 
 /** One run of ADK: the first one gets the message of the call. Returns the last event. */
 async function runOnce(call: PausableCall, isStarted: boolean, session: Session): Promise<Event | undefined> {
-  const { agent, context, host, override, tools } = call;
+  const { agent, context, host, override, credentials, tools } = call;
   const { memoryService, credentialService } = context.invocationContext;
   const id = context.functionCallId ?? '';
-  const plugin = new InnerPlugin(id, override);
+  const plugin = new InnerPlugin(id, override, credentials);
   const sessionService = context.invocationContext.sessionService;
   if (!sessionService) throw new Error(`The agent "${agent.name}" has no session service.`);
   const runner = new Runner({
@@ -237,8 +240,8 @@ function resultOf({ agent, context }: PausableCall, session: Session, last: Even
 class InnerPlugin extends GatePlugin {
   private readonly callId: string;
 
-  constructor(callId: string, override: ApprovalOverride) {
-    super(override);
+  constructor(callId: string, override: ApprovalOverride, credentials: CredentialSource) {
+    super(override, undefined, credentials);
     this.callId = callId;
   }
 

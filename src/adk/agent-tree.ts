@@ -1,6 +1,7 @@
 import {
   BaseAgent,
   BaseLlm,
+  type BaseNode,
   BasePlugin,
   BaseTool,
   BaseToolset,
@@ -122,6 +123,7 @@ export function checkCopy(root: unknown): void {
       for (const node of nodesIn(agent)) {
         if (isBaseAgent(node as never)) waiting.push(node);
         if (isToolNode(node)) checkToolNode(node, agent.name);
+        checkAuthNode(node, agent.name);
       }
       continue;
     }
@@ -150,6 +152,14 @@ function checkToolNode({ tool }: ToolNode, workflow: string): void {
   if (!mayWait(tool)) return;
   throw new Error(
     `The tool "${tool.name}" is a node of the workflow "${workflow}", where it cannot wait for a user or a browser. Give it to an agent that is a node instead.`,
+  );
+}
+
+/** Refuses a node that asks for a credential itself: its request could not be answered, because only the call of a tool can wait for a sign-in. */
+function checkAuthNode(node: BaseNode, workflow: string): void {
+  if (!('authConfig' in node) || !isGiven(node.authConfig)) return;
+  throw new Error(
+    `The node "${node.name}" of the workflow "${workflow}" has authConfig, and a node cannot wait for a sign-in. Give the node an agent whose tool calls requestCredential instead.`,
   );
 }
 

@@ -53,6 +53,16 @@ export async function lendCredential<T>(
   }
 }
 
+/** The same source for calls inside an agent that is used as a tool: the sign-in belongs to the session of the conversation, not to that of the agent. */
+export function credentialsInside(source: CredentialSource, outer: Session): CredentialSource {
+  return {
+    question: (config, _session, callId, isApproved) => source.question(config, outer, callId, isApproved),
+    saved: (config, context) => source.saved(config, context),
+    exchange: (config, answer, context) => source.exchange(config, answer, context),
+    before: (answer) => source.before(answer),
+  };
+}
+
 /** The source of a plugin that no server made: it has no user to ask. */
 export const NO_CREDENTIALS: CredentialSource = {
   question() {

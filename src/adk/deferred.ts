@@ -22,7 +22,12 @@ import { PAUSED, runPausable } from './agent-tool-runs.ts';
 import { pausableAgent, runDecided } from './agent-tools.ts';
 import { type AgentRoot, findAgent } from './agents.ts';
 import { type AnsweredCall, runAfterTool } from './callbacks.ts';
-import { type CredentialSource, takeCredentialRequest, withCredential } from './credentials.ts';
+import {
+  type CredentialSource,
+  credentialsInside,
+  takeCredentialRequest,
+  withCredential,
+} from './credentials.ts';
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
 import type { AgentPlace, InnerHost, ServerTools } from './run.ts';
@@ -105,7 +110,13 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
       const config = takeCredentialRequest(context, callId);
       if (config) {
         const credential = await credentialFor(execution, config, context);
-        const asks = () => execution.credentials.question(config, execution.outer ?? session, callId, isConfirmed && !isWaived);
+        const asks = () =>
+          execution.credentials.question(
+            config,
+            execution.outer ?? session,
+            callId,
+            isConfirmed && !isWaived,
+          );
         if (!credential) return { kind: 'asks', question: asks() };
         ({ context, call, ended } = start(withCredential(session, config, credential)));
         output = await ended;
@@ -183,14 +194,16 @@ function failure(error: unknown): Outcome {
 /** Runs a tool. When the tool throws, a plugin may give a response instead. */
 async function callTool(
   { tool, args, context: toolContext }: AnsweredCall,
-  { host, place, isContinued, tools }: DeferredExecution,
+  { host, place, isContinued, tools, credentials: source, session, outer = session }: DeferredExecution,
 ): Promise<unknown> {
   try {
     const override = pluginIn(toolContext.invocationContext)?.override;
     const agent = place?.isAgent ? pausableAgent(tool) : null;
+    const credentials = credentialsInside(source, outer);
     const output = await (place && agent
       ? runPausable({
-          ...{ agent, args, host, path: place.path, isContinued, override, tools, context: toolContext },
+          ...{ agent, args, host, path: place.path, isContinued, override, tools, credentials },
+          context: toolContext,
           isRecorded: true,
         })
       : runDecided(execution(tool, toolContext), { args, toolContext }, override, host));

@@ -18,7 +18,7 @@ import { type InnerRun, innerRunOf, pausableAgent, refuseInside, runDecided } fr
 import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
 import { type AgentRoot, agentsIn } from './agents.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
-import { lendCredential, takeCredentialRequest } from './credentials.ts';
+import { credentialsInside, lendCredential, NO_CREDENTIALS, takeCredentialRequest } from './credentials.ts';
 import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
@@ -252,15 +252,17 @@ class Gated extends BaseTool {
   private async runHere(active: ActiveRun, request: ToolRequest): Promise<unknown> {
     const { inner } = this;
     const { args, toolContext } = request;
-    const override = pluginIn(toolContext.invocationContext)?.override;
+    const { invocationContext } = toolContext;
+    const { override, credentials: source = NO_CREDENTIALS } = pluginIn(invocationContext) ?? {};
     if (FRAMEWORK.has(this.name)) return runDecided(inner, request, override);
     const { inner: host, tools, path = [] } = active.run;
     const agent = this.pausableIn(active, toolContext);
+    const credentials = credentialsInside(source, invocationContext.session);
     const output = await unlessAborted(
       tools.runInLoop(inner, toolContext, async (context) => {
         const returned = await (agent && host
           ? runPausable({
-              ...{ agent, args, context, host, override, tools },
+              ...{ agent, args, context, host, override, tools, credentials },
               path: [...path, context.agentName],
               isRecorded: false,
               isContinued: false,

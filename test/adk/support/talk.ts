@@ -82,8 +82,8 @@ function posts(options: Partial<DuologueOptions>, before = ''): Talk {
       await comeBack(duologue, back);
       for (;;) {
         const { messages, isRunning } = (await (await get('/sessions/chat-1')).json()) as StoredSession;
-        const said = messages.at(-1)?.parts.flatMap(({ text }) => text ?? []) ?? [];
-        if (!isRunning && said.length > 0) return said.join('');
+        const texts = messages.at(-1)?.parts.flatMap(({ text }) => text ?? []) ?? [];
+        if (!isRunning && texts.length > 0) return texts.join('');
         await new Promise((resolve) => setImmediate(resolve));
       }
     },

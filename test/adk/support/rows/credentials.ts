@@ -1,4 +1,4 @@
-import { FunctionTool, LlmAgent } from '@google/adk';
+import { AgentTool, FunctionNode, FunctionTool, LlmAgent, Workflow } from '@google/adk';
 import { expect } from 'vitest';
 import type { DuologueOptions } from '../../../../src/server/index.ts';
 import { OAuthProvider } from '../../../support/oauth-provider.ts';
@@ -31,6 +31,19 @@ function asking(
   return { agent: new LlmAgent({ name: 'assistant', model, tools: [tool] }), toolSignIn };
 }
 
+/** A server whose agent asks the agent of another one, as a tool. */
+function askingInside(
+  { agent: inner }: Partial<DuologueOptions>,
+  isAfter: boolean,
+): Partial<DuologueOptions> {
+  const model = new ScriptedModel([
+    ...(isAfter ? [] : [[call('assistant', { request: 'go' }, 'call-0')]]),
+    [text('You are free.')],
+  ]);
+  const tools = [new AgentTool({ agent: inner as LlmAgent })];
+  return { agent: new LlmAgent({ name: 'outer', model, tools }), toolSignIn };
+}
+
 /** Where an approval request asks the user to sign in. */
 function addressIn({ approvalDescriptor }: { approvalDescriptor?: unknown }): string {
   return (approvalDescriptor as { signInUrl: string }).signInUrl;
@@ -60,6 +73,26 @@ export const CREDENTIALS: Row[] = [
     expect(await after.signIn(back)).toBe('Three events.');
     expect(used).toEqual(provider.tokens);
   }),
+  works('`requestCredential` inside an `AgentTool`', async (place) => {
+    const provider = await OAuthProvider.start();
+    const used: unknown[] = [];
+    const { say, signIn } = await place.talk(askingInside(asking(provider.config(), used), false));
+    const request = the(await say('go'), 'tool-approval-request');
+    const back = await provider.consent(addressIn(request));
+    expect(await signIn(back)).toBe('You are free.');
+    expect(used).toEqual(provider.tokens);
+  }),
+  works('a sign-in inside an `AgentTool`, completed in another process after a kill', async (place) => {
+    const provider = await OAuthProvider.start();
+    const used: unknown[] = [];
+    const before = await place.talk(askingInside(asking(provider.config(), used), false));
+    const request = the(await before.say('go'), 'tool-approval-request');
+    const back = await provider.consent(addressIn(request));
+    const options = askingInside(asking(provider.config(), used, { isAfter: true }), true);
+    const after = await place.afterKill(options);
+    expect(await after.signIn(back)).toBe('You are free.');
+    expect(used).toEqual(provider.tokens);
+  }),
   refused(
     '`requestCredential` with an API key, HTTP or a service account',
     'refused when called',
@@ -70,4 +103,12 @@ export const CREDENTIALS: Row[] = [
       expect(errorText).toContain('Only oauth2 and openIdConnect with an authorization code are supported');
     },
   ),
+  refused('`authConfig` of a `FunctionNode`', 'refused at start', async (place) => {
+    const provider = await OAuthProvider.start();
+    const node = new FunctionNode('read', () => 'done', { authConfig: provider.config() });
+    const agent = new Workflow({ name: 'flow', edges: [['START', node]] });
+    await expect(place.talk({ agent })).rejects.toThrow(
+      'The node "read" of the workflow "flow" has authConfig, and a node cannot wait for a sign-in.',
+    );
+  }),
 ];
