@@ -141,10 +141,8 @@ export interface LedgerContext {
   clock: Clock;
   refusals: RefusedAnswers;
   events: EventSource;
-  toolSignIns: {
-    /** Whether an answer shows that the user has signed in for a call. */
-    proves(call: CallRecord, answer: unknown): boolean;
-  };
+  /** `proves`: whether an answer shows that the user has signed in for a call. */
+  toolSignIns: { proves(call: CallRecord, answer: unknown): boolean };
 }
 
 /**
@@ -200,11 +198,8 @@ export class Approvals {
       return refuse(call, 'expired');
     }
     // Only the provider says that the user has signed in: no client may approve that.
-    if (
-      answer.approved &&
-      call.question?.kind === 'sign-in' &&
-      !this.toolSignIns.proves(call, answer.payload)
-    )
+    const needsProof = answer.approved && call.question?.kind === 'sign-in';
+    if (needsProof && !this.toolSignIns.proves(call, answer.payload))
       return refuse(call, 'needs a sign-in at its address');
     const event = this.decided(call, wanted, by ?? { user: this.key.user });
     const decided = await this.store.decideCall(

@@ -1,7 +1,7 @@
 import * as z from 'zod/v4';
-import { type Answer, type Chunk, declinedText } from '../../protocol/index.ts';
+import { type Answer, type Chunk, declinedText, type Question } from '../../protocol/index.ts';
 import type { CallRecord } from '../store/store.ts';
-import type { CallOutcome } from './approvals.ts';
+import type { CallOutcome, Failure } from './approvals.ts';
 
 /**
  * The outcome of a call for an answer (an output or a failure) of a client or the application. A failure declines a question. An answer that does not fit the
@@ -48,6 +48,14 @@ export function decisionFrom({ id, approvalId }: CallRecord, output: unknown): A
     approved: confirmed,
     ...(payload == null ? {} : { payload }),
   };
+}
+
+/** The outcome of a call that asks the user a second time, with `question`. */
+export function askedTwice({ toolName, question: before }: CallRecord, question: Question): Failure {
+  const errorText = [before?.kind, question.kind].includes('sign-in')
+    ? `${toolName} asked the user a second time: a call can ask for a sign-in or for an approval, not for both, and once.`
+    : `${toolName} asked again for a confirmation it already had.`;
+  return { kind: 'error', errorText };
 }
 
 /** How many faults of an answer the error text names at most. */

@@ -9,6 +9,7 @@ import {
   SIGNED_OUT_END,
   timeoutText,
 } from '../../../ledger/approvals.ts';
+import { askedTwice } from '../../../ledger/questions.ts';
 import type { AgentRun } from '../agent-run.ts';
 import { CallReports } from '../call-reports.ts';
 import { firstEvent } from '../call-states.ts';
@@ -306,7 +307,7 @@ export class Calls {
     if (!call) return context.emit({ type: 'release-lock', callId });
     call.keepLock();
     if (this.reports.waiting.has(callId)) this.reports.finish(callId);
-    const { toolName, approvalId, messageId } = call.record;
+    const { approvalId, messageId } = call.record;
     if (outcome.kind === 'waits') {
       call.apply('park');
       // A live model says nothing until it gets the output, which may take hours: the next message does not wait for that. An agent that is
@@ -319,11 +320,7 @@ export class Calls {
     }
     if (outcome.kind !== 'asks') return outcomes.end(call, outcomeOf(outcome));
     if (approvalId === null) return this.askLate(call, outcome.question);
-    const kinds = [call.record.question?.kind, outcome.question.kind];
-    const errorText = kinds.includes('sign-in')
-      ? `${toolName} asked the user a second time: a call can ask for a sign-in or for an approval, not for both, and once.`
-      : `${toolName} asked again for a confirmation it already had.`;
-    outcomes.end(call, { kind: 'error', errorText });
+    outcomes.end(call, askedTwice(call.record, outcome.question));
   }
 
   /**
