@@ -147,6 +147,10 @@ class Finder {
     } else if (name === 'ModelFailure' && second) {
       for (const { bindings, at } of this.sitesOf(node, [second]))
         found.thrown.push(...this.errors(name, second, bindings, this.fileOf(at)));
+    } else if (name === 'ServerApiError' && first && second) {
+      for (const { bindings, at } of this.sitesOf(node, [first, second]))
+        for (const code of this.textsOf(first, bindings))
+          found.thrown.push(...this.errors(`${name} ${code}`, second, bindings, this.fileOf(at)));
     } else if (name === 'AudioError' && first) {
       const table = this.compiled.nodes.find(
         (one) =>

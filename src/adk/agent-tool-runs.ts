@@ -20,7 +20,7 @@ import { GatePlugin } from './gate-plugin.ts';
 import { danglingCalls, RESUME } from './history.ts';
 import type { ApprovalOverride, DeferredCall, InnerHost, Run, ServerTools } from './run.ts';
 
-/** What `runPausable` returns when the agent waits: calls inside it have no response yet. */
+/** What `runPausable` returns when the agent has no result yet: calls inside it wait, or the call was aborted. */
 export const PAUSED = Symbol('duologue.paused');
 
 /** Key in the custom metadata of the first event of a run: the id of the call that the run belongs to. */

@@ -269,15 +269,18 @@ export class DuologueTool<
     return this.definition.runsOn === 'client' && this.definition.optimistic !== undefined;
   }
 
-  /** The output to answer with at once, for validated arguments. */
+  /**
+   * The optimistic output of a client tool, with which its call is answered before the browser runs it; undefined for a server tool. `args` have been
+   * validated.
+   */
   optimistic(args: Record<string, unknown>): unknown {
     const { definition } = this;
     return definition.runsOn === 'client' ? (definition.optimistic?.(args) ?? {}) : undefined;
   }
 
   /**
-   * Runs the tool where no gate is before it, such as in an agent used as a tool. Throws when the call needs approval, because no user can be asked
-   * there.
+   * Runs the tool where no gate is before it, for example in an agent that runs outside the conversation. Throws when the call needs approval, because
+   * no user can be asked there.
    */
   override async runAsync(request: ToolRequest): Promise<unknown> {
     const { args, toolContext } = request;
@@ -286,7 +289,7 @@ export class DuologueTool<
       if (denial !== undefined) throw new Error(denial);
       if (asks) {
         throw new Error(
-          `${this.name} needs an approval, and an agent that is used as a tool cannot ask the user.`,
+          `${this.name} needs an approval, but was called where no user can be asked, for example by an agent that runs outside the conversation.`,
         );
       }
     }

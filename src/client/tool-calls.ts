@@ -93,7 +93,7 @@ export class ToolCalls implements AnswerMemory {
       case 'data-settled':
         return this.#settle(chunk.data.toolCallId, 'output-error');
       default:
-        // Other chunks are not about calls.
+        // No other chunk changes a call here. The receiver handles `data-decided`.
         return;
     }
   }

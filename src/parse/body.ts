@@ -11,6 +11,8 @@ import { readMetrics, readUsage } from './usage.ts';
  * Reads the fields of a body or of one of its choices. It loops over the fields that the object has: reading fields that objects
  * of many shapes lack is slow.
  *
+ * A comment such as `// body.id` names the meaning of the `case` labels below it, a `BodyField` of `api.ts`. The labels are generated: see `ApiNames`.
+ *
  * @param out Where the content goes: the record, or one of several choices.
  * @param level The body or the choice.
  * @param isChoice Whether `level` has content. A body with a list of choices has none of its own.

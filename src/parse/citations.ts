@@ -1,7 +1,11 @@
 import { isObject, list, type Obj, objects, str, strOrNull, textOf } from './json.ts';
 import type { Citation, Output, Part } from './reading.ts';
 
-/** Reads the fields of a source. They may be in an object inside it: `url_citation`, `web`, `location.web`, `document`. */
+/**
+ * Reads the fields of a source. They may be in an object inside it: `url_citation`, `web`, `location.web`, `document`.
+ *
+ * A comment such as `// source.url` names the meaning of the `case` labels below it, a `SourceField` of `api.ts`. The labels are generated: see `ApiNames`.
+ */
 function describe(citation: Citation, source: Obj, depth: number): void {
   let inner: Obj | undefined;
   let origin: unknown;

@@ -45,6 +45,8 @@ function executorOf(item: Obj, type: string): ToolUse['executor'] {
 /**
  * Reads a tool call.
  *
+ * A comment such as `// call.id` names the meaning of the `case` labels below it, a `CallField` of `api.ts`. The labels are generated: see `ApiNames`.
+ *
  * @param outerId The id, where it is outside the item.
  * @param outerName The name, for items without one.
  */
@@ -181,7 +183,7 @@ export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: 
     type = key;
     item = obj(part[key]);
   }
-  // Each comment in this `switch` names an entry of the tables in `api.ts`; its `case` labels are the names of the APIs, and a test compares them.
+  // A comment such as `// kind.text` names the meaning of the `case` labels below it, a `PartKind` of `api.ts`. The labels are generated: see `ApiNames`.
   switch (type) {
     // kind.text
     case 'text':

@@ -76,7 +76,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
       const value = counts[name];
       if (value == null) continue;
       const tokens = count(value);
-      // Each comment in this `switch` names an entry of the tables in `api.ts`; its `case` labels are the names of the APIs, and a test compares them.
+      // A comment such as `// usage.input` names the meaning of the `case` labels below it, a `UsageField` of `api.ts`. The labels are generated: see `ApiNames`.
       switch (name) {
         // usage.prompt
         case 'prompt_tokens':

@@ -65,7 +65,7 @@ const SETUP: [string, SetupFault[], string | null][] = [
   [
     'an unknown field',
     [{ close: 1007, reason: 'Unknown name "x" at \'setup\': Cannot find field.' }],
-    'The model provider does not accept the live settings of this server.',
+    'The model provider does not accept the settings with which this server opens a live session.',
   ],
   [
     'no quota',

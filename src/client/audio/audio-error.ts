@@ -5,7 +5,8 @@ const TEXTS = {
   refused: 'The device may not be used: allow it in the settings of the browser for this page.',
   none: 'The device was not found: connect it, or choose another one.',
   busy: 'The device cannot be used: another program may be using it.',
-  insecure: 'Microphones work only on pages that come over https or from localhost.',
+  insecure:
+    'Microphone, camera and screen can be used only on pages that were loaded over https or from localhost.',
   unsupported: 'This browser does not support this.',
   worklet: 'The sound worklet could not be loaded: see the option workletUrl.',
   unplugged: 'The device was unplugged or switched off.',

@@ -204,7 +204,9 @@ export type PlayerOrder =
   | { type: 'end'; n: number }
   | { type: 'flush' };
 
-/** The report of the worklet, every few blocks. `time` is that of the audio clock. */
+/**
+ * What the worklet reports to the player: about every 20 ms while it plays, and when it starts or stops playing. `time` is the time of the audio clock.
+ */
 export interface PlayerReport {
   place: Place | null;
   queued: number;

@@ -262,7 +262,7 @@ export class Connection {
 
   #greet(greeting: SessionInfo): void {
     const { floor, connectionId } = greeting;
-    // The server may not have seen the previous link of the active connection close: this link claims its place.
+    // The server still names this page's previous link as the active connection, because it has not seen that link close: this link takes its place.
     const wasActive = !!floor && floor === this.#info?.connectionId;
     const session = wasActive ? { ...greeting, floor: connectionId } : greeting;
     this.#sessionId = session.sessionId;

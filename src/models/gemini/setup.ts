@@ -88,8 +88,8 @@ function saysNonBlocking(tool: BaseTool): boolean {
 }
 
 /**
- * Whether calls of a tool should be non-blocking. New input makes a model of this family forget a blocking call and make it again, so only
- * tools with `changesNothing` may block.
+ * Whether calls of a tool should be non-blocking, in a family whose `behavior` is `explicit`. New input makes such a model forget a blocking call and
+ * make it again, so only tools with `changesNothing` may block.
  */
 function mayTakeTime(tool: BaseTool): boolean {
   return saysNonBlocking(tool) || (tool as { changesNothing?: unknown }).changesNothing !== true;

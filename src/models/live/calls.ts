@@ -103,7 +103,7 @@ export class LiveCalls {
         }
         made.response = response;
         this.open.delete(made);
-        // The model has said nothing since this response, so it may not have received it, and may repeat the call.
+        // The model has said nothing since it made this call, so it may not have received the response, and may repeat the call.
         if (isKnown && index >= spokenAt) this.answered.add(made);
       }
     }

@@ -100,7 +100,7 @@ export class LiveSession {
     if ('content' in input) this.silence.restart(now);
     if ('activity' in input && input.activity === 'start') {
       this.mute.start();
-      // The caller expects a `turnComplete` after every interruption. The model is idle and will send none: emit it here.
+      // After an interruption, Duologue's server discards model output until it gets a `turnComplete`. The model is idle and will send none: emit it here.
       if (!this.isBusy) this.emit(this.mute.release());
     }
     if (this.isReady) this.sendInput(input);

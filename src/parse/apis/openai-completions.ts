@@ -12,7 +12,10 @@ export const openaiCompletions: ApiDescription<'openai.completions'> = {
   streaming: openaiChat.streaming,
 };
 
-/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
+/**
+ * The field names of this API. They are the `case` labels in `body.ts`, `citations.ts`, `parts.ts` and `usage.ts`; `npm test -- test/parse/names -u`
+ * writes them there.
+ */
 export const names: ApiNames = {
   body: { text: 'text' },
 };

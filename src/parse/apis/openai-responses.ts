@@ -107,7 +107,10 @@ export const openaiResponses: ApiDescription<'openai.responses'> = {
   streaming,
 };
 
-/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
+/**
+ * The field names of this API. They are the `case` labels in `body.ts`, `citations.ts`, `parts.ts` and `usage.ts`; `npm test -- test/parse/names -u`
+ * writes them there.
+ */
 export const names: ApiNames = {
   body: {
     id: 'id',

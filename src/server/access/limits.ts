@@ -156,7 +156,10 @@ export interface BudgetLimits {
 }
 
 const MB = 1024 * 1024;
-/** The content of a body is in the heap several times for a moment: as text, as values, as an event, as a record of the store. */
+/**
+ * The part of the free heap that one limit may take. It is small, because there are several such limits, and because the content of a body is in the heap
+ * several times for a moment: as text, as values, as an event, as a record of the store.
+ */
 const HEAP_SHARE = 1 / 16;
 
 /** A share, in bytes, of the heap that is free when the server is created; never more than `atMost`. */

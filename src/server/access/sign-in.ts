@@ -84,9 +84,13 @@ export class SignIn {
             if (this.watched.has(identity)) next();
           })
           .catch((error: unknown) =>
-            this.logger.error('a sign-in is no longer checked: its connection stays open', {
-              error: String(error),
-            }),
+            this.logger.error(
+              'checking a sign-in failed, so it is not checked again: an open connection of this user stays open after a sign-out',
+              {
+                user: identity.user,
+                error: String(error),
+              },
+            ),
           );
       });
     };

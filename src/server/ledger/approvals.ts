@@ -230,7 +230,7 @@ export class Approvals {
     return ended;
   }
 
-  /** Ends a call for good, because the user who approved it has signed out; null when it has another status. */
+  /** Ends a call for good, because the user who approved it has signed out; null when the call no longer has the status from which `step` starts. */
   async signedOut(
     call: CallRecord,
     step: 'sign-out-asked' | 'sign-out-approved',

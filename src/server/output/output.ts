@@ -51,7 +51,7 @@ export class Output {
   private readonly persistence: Persistence;
   private readonly events: EventSource;
   private readonly onFault: (error: unknown) => void;
-  /** The messages of the agent that have started and are not over. */
+  /** The ids of the messages that are not over and that the agent makes, as opposed to the application. The event `turn-finished` reports the end of each. */
   private readonly turns = new Set<string>();
 
   constructor({ store, key, log, clock, drafts, events, onFault, onWait, isOver }: OutputContext) {

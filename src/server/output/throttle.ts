@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 
 /** The time between two values of a call. */
 const PACE_MS = 200;
-/** The largest value that a tool sends while it runs, as JSON. */
+/** The most bytes, as JSON, of a value that a tool sends while it runs. */
 export const VALUE_BYTES = 32 * 1024;
 
 /** Performs work at most five times a second: at once, or when the time since the last time is over. */

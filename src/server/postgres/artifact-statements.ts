@@ -1,5 +1,5 @@
 /**
- * Files that tools save. `scope` is the digest of the session, or of the user for names with `user:`. The rows of a session go with it: a removal by a node of
+ * Files that tools save. `scope` is the digest of the session, or of the user for names that begin with `user:`. The rows of a session go with it: a removal by a node of
  * an earlier version, which does not know this table, removes them too.
  */
 export const ARTIFACTS = `

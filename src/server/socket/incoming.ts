@@ -205,7 +205,10 @@ export interface FrameMeterContext {
   onFlood: () => void;
 }
 
-/** Limits the frames of one client. Frames over the limit are dropped: some are answered, and too many end the connection. */
+/**
+ * Limits the frames of one client. Frames over the limit are dropped: `refuse` is called for one in `ANSWERED` of them, and `onFlood` for each after the
+ * first `MAX_DROPPED`.
+ */
 export class FrameMeter {
   private readonly context: FrameMeterContext;
   private readonly frames: TokenBucket;
@@ -272,7 +275,7 @@ export interface SocketRequestsContext {
   reply: (chunk: Chunk) => void;
   /** Reports an error about a frame, or about the request with that name. */
   complain: (thrown: unknown, requestId?: string) => void;
-  /** What a frame with these fields lets tools see; undefined when tools see nothing of frames. */
+  /** Returns what tools see as `context.request` for a frame with these fields; undefined without the option `toolRequest`. */
   forTools: ((fields: Readonly<Record<string, unknown>>) => ToolRequest) | undefined;
   /** Answers a `ping` frame. */
   pong: (timestamp: string | number | null) => void;

@@ -50,7 +50,7 @@ export interface SocketConnectionContext {
   allow: { message: () => number; answer: () => number };
   /** Asks the application whether the user has signed out, and closes the connection then; null when it cannot be asked. */
   isSignedOut: (() => Promise<boolean>) | null;
-  /** What a frame with these fields lets tools see; undefined when tools see nothing of frames. */
+  /** Returns what tools see as `context.request` for a frame with these fields; undefined without the option `toolRequest`. */
   forTools: ((fields: Readonly<Record<string, unknown>>) => ToolRequest) | undefined;
   /** Returns the messages with an absolute URL for each stored file. */
   present: (messages: Message[]) => Message[];

@@ -10,7 +10,7 @@ export interface ArtifactRow {
   metadata: string | null;
 }
 
-/** A version as its row has it. */
+/** Makes the content of an artifact version from its row. */
 export function contentOf(row: Omit<ArtifactRow, 'version'>): ArtifactContent {
   return {
     part: row.part,
@@ -20,7 +20,7 @@ export function contentOf(row: Omit<ArtifactRow, 'version'>): ArtifactContent {
   };
 }
 
-/** A version without its content, as its row has it. */
+/** Makes the description of an artifact version, without its content, from its row. */
 export function infoOf(row: Omit<ArtifactRow, 'part' | 'bytes'>): ArtifactInfo {
   const { version, metadata } = row;
   return { version, mediaType: orNull(row.media_type, fromText), metadata };

@@ -22,7 +22,7 @@ import { type OwnedKey, type SessionKey, type Store, StoreError } from './store.
 export interface ArtifactLimits {
   /** The largest size of one version of an artifact in bytes; 10 MB unless given. */
   maxBytes: number;
-  /** The largest size of all artifacts of a user (names with `user:`) in bytes; 100 MB unless given. Those of a session count in `history.maxSessionBytes`. */
+  /** The largest size of all artifacts of a user (names that begin with `user:`) in bytes; 100 MB unless given. Those of a session count in `history.maxSessionBytes`. */
   maxUserBytes: number;
 }
 

@@ -13,7 +13,7 @@ import {
 const key = keyOf('s1');
 const ONE = { leaseMs: 100, queues: 10, events: 10 };
 
-/** An event for the subscription `billing`, or another one. */
+/** An event for a subscription, `billing` unless given. */
 function eventOf(id: string, subscription = 'billing') {
   return { subscription, id, data: JSON.stringify({ id, text: 'a\0 \ud800' }) };
 }

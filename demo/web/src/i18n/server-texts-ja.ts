@@ -25,7 +25,7 @@ const TEXTS: Translations = [
   [/^The model did not answer in time/, 'モデルが時間内に回答しませんでした。もう一度お試しください。'],
   [/^The answer of the model broke off/, 'モデルの回答が途中で切れました。もう一度お試しください。'],
   [
-    /^The model provider does not accept the live settings/,
+    /^The model provider does not accept the settings with which/,
     'モデルの提供元がこのサーバーのライブの設定を受け付けません。',
   ],
   [

@@ -2,8 +2,8 @@
 export const en = {
   /** The abilities that every agent has, for the answer to a request for help. The rule of each tool adds its own line. */
   abilities: [
-    'pictures: send one, and I tell its format, its size and, if I can decode it, its main colours',
-    'files: send one, and I tell its type and its size, and of a text how it begins',
+    'pictures: send one, and I tell you its format, its size and, if I can decode it, its main colours',
+    'files: send one, and I tell you its type and its size, and of a text how it begins',
     'this conversation: “What did I ask before?”, “What is my name?”',
   ],
   canHelp: 'I can help with:',
@@ -85,7 +85,7 @@ export const en = {
 
   picture: {
     thought: 'The person asks about a picture.',
-    none: 'I see no picture in this conversation. Send one (PNG, JPEG or WebP), and I tell its format, size and main colours.',
+    none: 'I see no picture in this conversation. Send one (PNG, JPEG or WebP), and I tell you its format, size and main colours.',
     limits: 'As a set of rules I cannot tell what it shows.',
     unreadable: 'I could not read this picture: it is no PNG, JPEG, WebP or GIF that I know.',
     facts: (format: string, size: string) => `This is a ${format} picture of ${size} pixels.`,

@@ -14,7 +14,7 @@ export interface FailureReport {
   log: Effect;
   /** The text that ends the message. */
   text: string;
-  /** The error to report when there is no message that could end with the text. */
+  /** The error to send instead of `text`, when there is no message that could end with it. */
   error: ProtocolError;
   /** Effects that also send clients the error code, if a retry cannot succeed; otherwise empty. */
   code: Effect[];
@@ -119,7 +119,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   SILENT: 'The model did not answer in time: try again.',
   INCOMPLETE: 'The answer of the model broke off: try again.',
   STORE: 'The conversation cannot be read or stored at the moment: try again in a moment.',
-  SETUP: 'The model provider does not accept the live settings of this server.',
+  SETUP: 'The model provider does not accept the settings with which this server opens a live session.',
   UNREADABLE: 'The model sent something that cannot be read: try again.',
   NO_CREDENTIALS: 'The model is not configured: this server has no credentials for the model provider.',
   NO_KEY: 'The model is not configured: this server has no key for the model provider.',

@@ -56,7 +56,7 @@ export class ApprovalRequests {
     if (this.isWaiting || this.held.length > 0) this.showNext();
   }
 
-  /** Shows the next request, or all of them. */
+  /** Shows the next request, or all of them where the policy shows them together. */
   showNext(): void {
     const { context, open, messages, chunks } = this;
     const { approvalsTogether, hasResponse } = context.policy;

@@ -261,7 +261,10 @@ export class Driver {
     else if (draft.failure !== null || !run.owesNotice(draft.id)) messages.finish(draft);
   }
 
-  /** Handles the end of a live run: ends the messages that it was writing. Returns the text of the failure. */
+  /**
+   * Handles the end of a live run: reports `error`, if there is one, and ends the messages that the run was writing. Returns the error text for a message
+   * that this run was to answer.
+   */
   liveRunEnded(ended: EndedRun, error: Failure | null): string {
     const { context, speech } = this;
     const {

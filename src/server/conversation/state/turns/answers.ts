@@ -31,7 +31,7 @@ export class Answers {
   private readonly calls: Calls;
   private readonly driver: Driver;
   private readonly starting: Starting;
-  /** Answers that came over the socket and cannot be read yet. */
+  /** Answers that came over the socket and must wait until `isBlocked` is false: for earlier answers, an HTTP response or the store. */
   private readonly held: { answers: Answer[]; by: Identity; request: RequestRef }[] = [];
   private areRead = false;
 
