@@ -4,7 +4,7 @@ import { keep, kept } from '../storage/storage.ts';
 
 const STORED = 'duologue.mode';
 
-/** The way messages travel that the person wants; it is remembered. */
+/** The way messages travel that the user wants; it is remembered. */
 export function useStoredMode(): [Mode, (mode: Mode) => void] {
   const [mode, setMode] = useState<Mode>(() => (kept('localStorage', STORED) === 'sse' ? 'sse' : 'bidi'));
   return [

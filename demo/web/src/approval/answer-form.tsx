@@ -16,7 +16,7 @@ export function AnswerForm({
 }: {
   /** Why nothing can be answered now. */
   obstacle: string | null;
-  /** Where the person signs in, in place of an approval. */
+  /** Where the user signs in, in place of an approval. */
   signInUrl: URL | null;
   mayGiveReason: boolean;
   reason: string;

@@ -26,7 +26,7 @@ import { KEYS } from './shortcuts.ts';
 import { cardOfKeys, useCardKeys } from './use-card-keys.ts';
 import { useFocus } from './use-focus.ts';
 
-/** Asks the person before a call is carried out, and shows afterwards what became of it. */
+/** Asks the user before a call is carried out, and shows afterwards what became of it. */
 export function ApprovalCard({
   part,
   place = null,
@@ -37,7 +37,7 @@ export function ApprovalCard({
   /** Which of the answer's approvals it is, where there are several. */
   place?: readonly [index: number, count: number] | null;
   onDecide: Decide;
-  /** What the call gave, where there is a way to show it. */
+  /** The output of the call, where the page can show it. */
   children?: ReactNode;
 }) {
   const { messages, language } = useLanguage();
@@ -162,7 +162,7 @@ function AskedBy({ agents }: { agents: readonly string[] | undefined }): ReactNo
   );
 }
 
-/** Where the person signs in, if the tool needs that; null for an address that is not of the web. */
+/** Where the user signs in, if the tool needs that; null for an address that is not of the web. */
 function addressOf(part: ToolPart): URL | null {
   const { signInUrl = '' } = part.approval?.descriptor ?? {};
   return /^https?:/.test(signInUrl) && URL.canParse(signInUrl) ? new URL(signInUrl) : null;

@@ -5,7 +5,7 @@ import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef
 export interface Whereabouts {
   /** The calls that were decided on another page. */
   elsewhere: ReadonlySet<string>;
-  /** The person decides on this page. */
+  /** The user decides on this page. */
   note: (toolCallId: string, isApproved: boolean) => void;
 }
 

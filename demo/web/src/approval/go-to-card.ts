@@ -10,7 +10,7 @@ export function goToCard(card: HTMLElement): void {
 }
 
 /**
- * Whether the person sees all of a card: no part of it lies outside the conversation, and nothing covers it. Of a card that
+ * Whether the user sees all of a card: no part of it lies outside the conversation, and nothing covers it. Of a card that
  * is taller than the conversation, this asks for the sentence that says what is approved.
  */
 export function isWhollyInView(card: HTMLElement): boolean {

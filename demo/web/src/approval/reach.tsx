@@ -4,7 +4,7 @@ import { createContext, type ReactNode, useContext } from 'react';
 
 /**
  * Whether decisions reach the server, and what it decides reaches the page: both at once (`live`), only with a request
- * (`idle`), when the connection is back (`away`), perhaps (`unsure`), or not before the person acts (`elsewhere`, `closed`).
+ * (`idle`), when the connection is back (`away`), perhaps (`unsure`), or not before the user acts (`elsewhere`, `closed`).
  */
 export type Reach = 'live' | 'idle' | 'away' | 'unsure' | 'elsewhere' | 'closed';
 

@@ -25,7 +25,7 @@ export function SettledCard({
   /** Where it was decided, if not here. */
   where: string | null;
   titleId: string;
-  /** What the call gave. */
+  /** The output of the call. */
   children: ReactNode;
 }) {
   const { messages, language } = useLanguage();

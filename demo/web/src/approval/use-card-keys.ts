@@ -4,7 +4,7 @@ import { decisionOf } from './shortcuts.ts';
 
 /**
  * Lets the keys of a card decide from anywhere on the page: they belong to the card that has the focus, else to the first
- * that asks. While a dialog is open they do nothing. A card of which the person does not see everything is only brought into
+ * that asks. While a dialog is open they do nothing. A card of which the user does not see everything is only brought into
  * view: the next press decides it.
  */
 export function useCardKeys(

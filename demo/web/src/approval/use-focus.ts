@@ -1,14 +1,14 @@
 import { type RefCallback, type RefObject, useCallback, useEffect, useRef } from 'react';
 import { askingCards, goToCard } from './go-to-card.ts';
 
-/** Whether the person is in the middle of writing: then nothing may take the focus away. */
+/** Whether the user is in the middle of writing: then nothing may take the focus away. */
 function isWriting(): boolean {
   const active = document.activeElement;
   return (active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement) && active.value !== '';
 }
 
 /**
- * Moves the focus to a card when it asks, unless the person is writing or answers another one, and on when it is done:
+ * Moves the focus to a card when it asks, unless the user is writing or answers another one, and on when it is done:
  * to the next card that asks, else back. The returned ref belongs to what the card shows only while it asks.
  */
 export function useFocus(card: RefObject<HTMLElement | null>, isAsking: boolean): RefCallback<HTMLElement> {

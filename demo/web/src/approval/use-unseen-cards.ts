@@ -4,7 +4,7 @@ import { askingCards } from './go-to-card.ts';
 /** How much of a card must be in sight for it to count as seen. */
 const MARGIN = '-48px 0px';
 
-/** The cards that wait for a decision where the person does not see them; `around` is what stands around the list. */
+/** The cards that wait for a decision where the user does not see them; `around` is what stands around the list. */
 export function useUnseenCards(): { around: RefCallback<HTMLElement>; unseen: readonly HTMLElement[] } {
   const [unseen, setUnseen] = useState<readonly HTMLElement[]>([]);
   const around = useCallback((node: HTMLElement | null) => {

@@ -4,8 +4,8 @@ import { useMessages } from '../i18n/language.tsx';
 import { secondsUntil, useNow } from '../ui/use-now.ts';
 
 /**
- * What stands before the title of the page while an approval or a question waits, with the seconds of the one that expires first; null when none
- * waits. While the page is hidden, a notification says the same, if the person has already allowed notifications: the page does not ask for them.
+ * The text before the title of the page while an approval or a question waits, with the seconds of the one that expires first; null when none
+ * waits. While the page is hidden, a notification says the same, if the user has already allowed notifications: the page does not ask for them.
  */
 export function useWaitingSign(
   approvals: readonly PendingApproval[],

@@ -69,7 +69,7 @@ const Answer = memo(function Answer({
 
 export default Answer;
 
-/** Whether a part shows a call that asks the person, now, later, or before. */
+/** Whether a part shows a call that asks the user, now, later, or before. */
 function asksPerson(part: Message['parts'][number]): boolean {
   const call = asToolPart(part);
   return call !== null && (call.approval !== undefined || call.toolMetadata?.asks === true);

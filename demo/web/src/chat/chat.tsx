@@ -142,7 +142,7 @@ export function Chat({
   const title = useTitle(current, sessions, messages, session.hasOlder, useWaitingSign(approvals, questions));
   const { refresh } = sessions;
   const hasFailed = error !== undefined;
-  // The list shows what waits for the person, and what failed.
+  // The list shows what waits for the user, and what failed.
   // biome-ignore lint/correctness/useExhaustiveDependencies: these changes are what it waits for
   useEffect(() => void refresh(), [refresh, isAsked, hasFailed]);
   const { keep } = current;

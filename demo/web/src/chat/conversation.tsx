@@ -41,7 +41,7 @@ export function Conversation({
   onContinue: (() => void) | null;
   onRegenerate: (messageId: string) => void;
   onEdit: (message: Message, text: string) => void;
-  /** Whether a message of the person failed on this page. */
+  /** Whether a message of the user failed on this page. */
   isUnsent: (messageId: string) => boolean;
   /** Asks a question again that has no whole answer: in its place if it is the last message, else as a new one. */
   onAskAgain: (question: Message, isLast: boolean) => void;

@@ -4,7 +4,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { useAnnounce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 
-/** Stands above the first message while the server has older ones: loads a page of them, on a click and when the person scrolls up to it. */
+/** Stands above the first message while the server has older ones: loads a page of them, on a click and when the user scrolls up to it. */
 export function Earlier({ onLoad, isAtEnd }: { onLoad: () => Promise<void>; isAtEnd: boolean }) {
   const { message: words } = useMessages();
   const announce = useAnnounce();
@@ -21,7 +21,7 @@ export function Earlier({ onLoad, isAtEnd }: { onLoad: () => Promise<void>; isAt
       announce(words.earlierFailed);
     }
   };
-  // A list at its end was not scrolled by the person; after a failure only a click asks again.
+  // A list at its end was not scrolled by the user; after a failure only a click asks again.
   const seen = useRef(() => {});
   seen.current = () => {
     if (!isAtEnd && status === 'idle') void load();

@@ -4,7 +4,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import type { Ending } from './ending.ts';
 
-/** Says under an answer that it is not whole, and offers what can be done about that. */
+/** The line under an answer that is not whole: it says why, and has a button to continue it or to ask again. */
 export function EndingLine({
   ending,
   onContinue,

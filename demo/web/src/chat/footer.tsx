@@ -17,7 +17,7 @@ import { useCost } from './use-cost.ts';
 /** What the embedded model calls itself: it answers where no provider has a key. */
 const DEMO_MODEL = 'duologue-embedded';
 
-/** What stands below an answer: what one can do with it, and what it took. */
+/** The line below an answer: the actions on it, and its time, tokens and cost. */
 export function Footer({ message, onRegenerate }: { message: Message; onRegenerate: (() => void) | null }) {
   const { messages, language } = useLanguage();
   const words = messages.message;

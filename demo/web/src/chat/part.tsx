@@ -80,10 +80,10 @@ export const Part = memo(
       case 'data-code-execution-result':
         return <CodeBlock code={part.data.output} language={message.codeResult} isGrowing={false} />;
       case 'step-start':
-      // Those stand together below the answer.
+      // Sources are shown together below the answer.
       case 'source-url':
       case 'source-document':
-      // What is told and not kept is shown where it belongs, if anywhere.
+      // Transient data is shown by other components, if at all.
       case 'data-pcm':
       case 'data-audio':
       case 'data-transcript':

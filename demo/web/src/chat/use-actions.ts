@@ -6,7 +6,7 @@ import type { Draft } from '../composer/draft.ts';
 import type { Answering } from '../questions/answering.tsx';
 import { filesOf } from './message-text.ts';
 
-/** What a person can do in a conversation; none of these changes from one drawing to the next. */
+/** What a user can do in a conversation; none of these changes from one drawing to the next. */
 export interface Actions {
   send: (draft: Draft) => void;
   decide: Decide;
@@ -101,7 +101,7 @@ export function useActions(duologue: UseDuologueHelpers, onShown: (error: Error)
   return { send, decide, questions, edit, regenerate, retry, continueAnswer, drop, markFailed, stop };
 }
 
-/** Whether a decision of the person has not come to its end. */
+/** Whether a decision of the user has not come to its end. */
 export function hasUnsettledDecision({ parts }: Message): boolean {
   return parts.some((part) => 'toolCallId' in part && part.state === 'approval-responded');
 }

@@ -13,7 +13,7 @@ export function useCost(message: Message): number | null {
       ({ priceOf }) =>
         isWanted &&
         setCost(priceOf(usage, modelVersion, createdAt === undefined ? new Date() : new Date(createdAt))),
-      // Without the list of prices the tokens are still told.
+      // Without the list of prices the page still shows the tokens.
       () => undefined,
     );
     return () => {

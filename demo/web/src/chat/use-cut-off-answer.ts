@@ -2,7 +2,7 @@ import type { Message } from 'duologue/protocol';
 import { useCallback, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 
-/** Tells when the server lost the end of the last answer, until the person dismisses that or the conversation goes on. */
+/** Tells when the server lost the end of the last answer, until the user dismisses that or the conversation goes on. */
 export function useCutOffAnswer(
   messages: readonly Message[],
   isElsewhere: boolean,

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 const LOOK_MS = 3000;
 const SIGNS = ['pointermove', 'pointerdown', 'keydown'] as const;
 
-/** True once the person does something, or has looked for a while: code that the first paint does not need is loaded then. */
+/** True once the user does something, or has looked for a while: code that the first paint does not need is loaded then. */
 export function useLookedAt(): boolean {
   const [isLookedAt, setLookedAt] = useState(false);
   useEffect(() => {

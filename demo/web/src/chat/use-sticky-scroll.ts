@@ -3,20 +3,20 @@ import { type RefCallback, useCallback, useRef, useState } from 'react';
 const NEAR_PX = 64;
 
 /**
- * Keeps a list at its end while it grows, until the person scrolls up; from when they reach the end on, again. While it is
- * not to follow, because nothing has been said yet, it stays where the person reads: at first at its top.
+ * Keeps a list at its end while it grows, until the user scrolls up; from when they reach the end on, again. While it is
+ * not to follow, because nothing has been said yet, it stays where the user reads: at first at its top.
  */
 export function useStickyScroll(follows: boolean): {
   box: RefCallback<HTMLElement>;
   content: RefCallback<HTMLElement>;
   isAtEnd: boolean;
   toEnd: () => void;
-  /** To be called before the browser paints items that were added at the top: what the person reads stays where it is. */
+  /** To be called before the browser paints items that were added at the top: what the user reads stays where it is. */
   keepPlace: () => void;
 } {
   const element = useRef<HTMLElement | null>(null);
   const sticks = useRef(true);
-  /** Where the list was when it was last looked at: whatever lies above that later, the person scrolled to. */
+  /** The scroll position at the last check. If it is smaller at the next check, the user scrolled up. */
   const seen = useRef({ top: 0, height: 0, box: 0 });
   const [isAtEnd, setAtEnd] = useState(true);
 

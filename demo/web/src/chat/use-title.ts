@@ -30,7 +30,7 @@ export function useTitle(
   // Only what the server knows can be given a name: an answer shows that it does.
   const isKnown = entry !== undefined && messages.some(({ role }) => role === 'assistant');
   const given = entry?.title ?? null;
-  // One that was in the list and is there no more was deleted elsewhere.
+  // A conversation that is no longer in the list was deleted on another page.
   const wasListed = useRef(false);
   // A picture alone has no words, but is a beginning too.
   const isMissing = isLoaded && first !== undefined && entry === undefined && !isBegun;
@@ -40,7 +40,7 @@ export function useTitle(
   }, [begin, entry, id, isMissing, short, words.untitled]);
   useEffect(() => {
     if (!isKnown || short === '' || named.current === short) return;
-    // A name that a person gave stays; one that was taken from words follows them when they are edited.
+    // A name that a user gave stays; one that was taken from words follows them when they are edited.
     const isOurs = given === null || given === named.current;
     named.current = short;
     if (isOurs) void name(id, short);

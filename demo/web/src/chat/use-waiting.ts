@@ -2,7 +2,7 @@ import type { DataParts, Message } from 'duologue/protocol';
 import type { TransientData } from 'duologue/react';
 import { useCallback, useEffect, useState } from 'react';
 
-/** Keeps why the model is waited for. */
+/** Keeps the reason why the page waits for the model. */
 export function useWaiting(): {
   reason: DataParts['waiting']['reason'] | null;
   hear: (data: TransientData) => void;

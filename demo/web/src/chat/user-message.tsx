@@ -14,7 +14,7 @@ import { filesOf, textOf } from './message-text.ts';
 const LONG = 1200;
 const LONG_LINES = 16;
 
-/** A message of the person: all of it, or its beginning and a way to the rest. */
+/** A message of the user: all of it, or its beginning and a way to the rest. */
 export const UserMessage = memo(function UserMessage({
   message,
   onEdit,
@@ -31,7 +31,7 @@ export const UserMessage = memo(function UserMessage({
   const isGivenUp = useRef(false);
   useEffect(() => {
     if (isEditing || !isGivenUp.current) return;
-    // What had the focus is gone.
+    // The element that had the focus was removed.
     isGivenUp.current = false;
     pencil.current?.focus();
   }, [isEditing]);

@@ -5,7 +5,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { focusBox, handFocusOn } from './focus-box.ts';
 
-/** Says that a message which waits would cancel an open approval, and lets the person choose. */
+/** Says that a message which waits would cancel an open approval, and lets the user choose. */
 export function CancelWarning({ onSend }: { onSend: () => void }) {
   const { composer } = useMessages();
   // The strip takes room from the conversation, which then follows its own end: in the frame after that the card comes into view.

@@ -18,7 +18,7 @@ const MAX_ROWS = 8;
 /** The keys for what Enter alone does not do. */
 const OTHER_KEYS = isApple() ? '⌘Enter' : 'Ctrl+Enter';
 
-/** Where the person writes. It can always be written in; what cannot be sent yet waits. */
+/** The message box. The user can always write in it; a message that cannot be sent yet is queued. */
 export function Composer({
   sessionId,
   isBusy,

@@ -1,6 +1,6 @@
 import type { Picture } from '../images/accept.ts';
 
-/** A message that the person has written. */
+/** A message that the user has written. */
 export interface Draft {
   id: string;
   text: string;

@@ -18,7 +18,7 @@ export function DropZone({
 }) {
   const { composer } = useMessages();
   const [isOver, setOver] = useState(false);
-  // Every child that the pointer crosses says so: only the balance counts.
+  // Each child that the pointer enters or leaves sends an event: the pointer is inside while the count is above zero.
   const depth = useRef(0);
   useEffect(keepPage, []);
   const watch = (change: number) => (event: DragEvent) => {

@@ -4,7 +4,7 @@ export function focusBox(): void {
   document.querySelector<HTMLElement>('#message')?.focus();
 }
 
-/** A ref: what is taken away while the focus is in it gives that to the place where one writes. */
+/** A ref for an element: when the element is removed while it has the focus, the message box gets the focus. */
 export function handFocusOn(node: HTMLElement | null): () => void {
   return () => {
     if (node?.contains(document.activeElement)) focusBox();

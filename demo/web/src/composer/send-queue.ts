@@ -7,9 +7,9 @@ import { keepDrafts, keptDrafts } from './kept-drafts.ts';
 export type Hold = 'elsewhere' | 'closed' | 'network' | 'answer' | 'error' | 'cut' | 'unsent' | 'approval';
 
 /**
- * Why nothing can be sent now; null when it can. After a failure (`after`) the messages that waited go on waiting until the person
+ * Why nothing can be sent now; null when it can. After a failure (`after`) the messages that waited go on waiting until the user
  * says what to do: sends one of them, writes another, tries again, or dismisses the error. One that would cancel an open question waits
- * until that is settled, or the person insists.
+ * until that is settled, or the user insists.
  */
 export function heldBy(
   { status, connection, session }: Pick<UseDuologueHelpers, 'status' | 'connection' | 'session'>,
@@ -24,7 +24,7 @@ export function heldBy(
   return after ?? (isQuestionOpen ? 'approval' : null);
 }
 
-/** The messages that wait, and what the person can do about them. */
+/** The messages that wait, and what the user can do about them. */
 export interface SendQueue {
   queue: readonly Draft[];
   add: (draft: Draft) => void;

@@ -6,7 +6,7 @@ export type WhileBusy = 'queue' | 'interrupt';
 
 const STORED = 'duologue.enter';
 
-/** What Enter does while an answer is being given, as the person wants it; it is remembered. */
+/** What Enter does while an answer is being given, as the user wants it; it is remembered. */
 export function useWhileBusy(): [WhileBusy, (wanted: WhileBusy) => void] {
   const [whileBusy, setWhileBusy] = useState<WhileBusy>(() =>
     kept('localStorage', STORED) === 'interrupt' ? 'interrupt' : 'queue',

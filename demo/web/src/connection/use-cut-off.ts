@@ -8,7 +8,7 @@ export function useIsCutOff(isReading: boolean): boolean {
   return useSyncExternalStore(recorder.subscribe, () => isReading && isCutOff(recorder.events));
 }
 
-/** Whether the last that was heard of an answer is that it broke off. */
+/** Whether the last event of an answer is that it broke off. */
 export function isCutOff(events: readonly WireEvent[]): boolean {
   /** What each request came to in the end; those that are still open have come to nothing yet. */
   const ends = new Map<number, 'heard' | 'broken'>();

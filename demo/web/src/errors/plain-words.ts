@@ -10,7 +10,7 @@ export interface PlainError {
   details: string;
 }
 
-/** What an error of the chat means, in plain words; `about` says what failed: a message of the person, or loading a conversation. */
+/** What an error of the chat means, in plain words; `about` says what failed: a message of the user, or loading a conversation. */
 export function plainError(
   error: Error,
   messages: Messages['errors'],
@@ -85,6 +85,6 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
   if (error.message.startsWith('The model is not configured')) {
     return meaning('model_not_configured', error, m);
   }
-  // What the server says inside an answer is meant for the person.
+  // What the server says inside an answer is meant for the user.
   return [m.modelTitle, m.texts(error.message) || m.modelText, true];
 }

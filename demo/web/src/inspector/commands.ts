@@ -8,7 +8,7 @@ export function commandOf(
   if (!sent) return null;
   if (sent.method === null) {
     const url = new URL(sent.path, origin.replace(/^http/, 'ws'));
-    // Where the page was is no place for another client to go on from.
+    // Another client must not resume at the position of this page.
     url.searchParams.delete('last');
     return {
       tool: 'wscat',
@@ -23,7 +23,7 @@ export function commandOf(
   return { tool: 'curl', text: words.join(' ') };
 }
 
-/** The same without the name of its request, by which the server would know it and pass it over (B24). */
+/** The same value without its `requestId`: the server would ignore a repeated request (B24). */
 function unnamed(json: string): string {
   const bare = ({ requestId, ...others }: { requestId?: unknown }) => others;
   try {
@@ -35,7 +35,7 @@ function unnamed(json: string): string {
   }
 }
 
-/** A word of a POSIX shell that stands for this text. */
+/** The text, quoted as one word of a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

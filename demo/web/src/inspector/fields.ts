@@ -15,7 +15,7 @@ export function fieldsIn(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-/** A text that says something. */
+/** The value if it is a text that is not empty. */
 export function textIn(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }

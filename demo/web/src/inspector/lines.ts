@@ -6,15 +6,15 @@ export type Line =
   | { kind: 'row'; key: string; row: Row }
   | { kind: 'run'; key: string; run: Run; isUnfolded: boolean };
 
-/** What was said and what it took, from one message of the person to the next. */
+/** A turn: the rows from one message of the user to the next, with their times and counts. */
 export interface Turn {
   number: number;
   at: number;
   wire: Row['wire'];
-  /** What the person said. */
+  /** What the user said. */
   title: string;
   rows: number;
-  /** From what was asked to the first word of the answer; null when there was none. */
+  /** The time from the user's message to the first word of the answer; null when there was no answer. */
   firstTokenMs: number | null;
 }
 

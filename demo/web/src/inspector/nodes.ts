@@ -10,7 +10,7 @@ export function nodesIn(rows: readonly Row[]): { serves: string; owns: string } 
     : null;
 }
 
-/** The address without what all of them begin with. */
+/** The address without its scheme. */
 function shortened(address: string): string {
   return address.replace(/^https?:\/\//, '');
 }

@@ -39,7 +39,7 @@ const KEPT = new Set([
 const CODES = new Set(['code', 'reason']);
 /** Fields whose whole value is private, whatever its keys are. */
 const PRIVATE = new Set(['input', 'output', 'args', 'result', 'response', 'rawInput']);
-/** The ends of calls that have words of their own (T4, T5): a card is told by them. */
+/** Texts that end calls and have a meaning of their own (T4, T5). They stay, because a card chooses its state by them. */
 const ENDS =
   /^(User denied the tool call|Approval request timed out|Superseded by a newer message|Interrupted by the user|Cancelled by the agent|.*The outcome is unknown\.?)/;
 

@@ -13,7 +13,7 @@ import type { Row } from './rows.ts';
 import { RuleTexts } from './rule-texts.tsx';
 import { canShow, showTarget } from './show-target.ts';
 
-/** All of one line. */
+/** The details of the selected line. */
 export function LineDetails({ line, startedAt }: { line: Line | null; startedAt: number }) {
   const words = usePanelTexts().inspector;
   if (!line) return <p className="px-4 py-3 text-sm text-soft">{words.selectOne}</p>;

@@ -15,7 +15,7 @@ const COLORS: Readonly<Record<Kind, string>> = {
   connection: 'text-soft',
 };
 
-/** The lines; only those in sight are drawn. It stays with the newest unless the person scrolls up. */
+/** The lines; only those in sight are drawn. It stays with the newest unless the user scrolls up. */
 export function RowList({
   lines,
   selected,
@@ -29,7 +29,7 @@ export function RowList({
   onSelect: (line: Line) => void;
   /** Folds or unfolds a run. */
   onFold: (key: string, isUnfolded: boolean) => void;
-  /** The time that others are told from. */
+  /** The time from which the times of the lines are counted. */
   startedAt: number;
 }) {
   const words = usePanelTexts().inspector;
@@ -45,7 +45,7 @@ export function RowList({
     if (!element || index === -1) return;
     isAtEnd.current = false;
     if (index * HEIGHT < element.scrollTop) element.scrollTop = index * HEIGHT;
-    // What is told of it has taken room from the list.
+    // The details of the selected line have taken room from the list.
     const below = (index + 1) * HEIGHT - element.clientHeight;
     if (below > element.scrollTop) element.scrollTop = below;
   }, [selected]);
@@ -176,7 +176,7 @@ function LineContent({ line, startedAt }: { line: Line; startedAt: number }) {
   );
 }
 
-/** When, and in which direction. */
+/** The time of a row, and its direction. */
 function Head({ row: { at, direction }, startedAt }: { row: Row; startedAt: number }) {
   const words = usePanelTexts().inspector;
   const Arrow = direction === 'out' ? ArrowUpRight : ArrowDownLeft;
@@ -191,7 +191,7 @@ function Head({ row: { at, direction }, startedAt }: { row: Row; startedAt: numb
   );
 }
 
-/** What was waited for, if anything was. */
+/** The time that the page waited for this row, if it waited. */
 function Latency({ row: { latency } }: { row: Row }) {
   const words = usePanelTexts().inspector;
   if (!latency) return null;
@@ -206,12 +206,12 @@ function viewOf(element: HTMLElement): { top: number; height: number } {
   return { top: element.scrollTop, height: element.clientHeight };
 }
 
-/** A time from the beginning on. */
+/** A time since the beginning, as text. */
 export function seconds(ms: number): string {
   return (Math.max(0, ms) / 1000).toFixed(3);
 }
 
-/** A waiting time. */
+/** A waiting time, as text. */
 export function milliseconds(ms: number): string {
   return ms < 10
     ? `${ms.toFixed(1)} ms`

@@ -9,7 +9,7 @@ export type Kind = 'text' | 'tool' | 'data' | 'control' | 'connection';
 /** The kinds, in the order in which they are offered. */
 export const KINDS: readonly Kind[] = ['text', 'tool', 'data', 'control', 'connection'];
 
-/** What was waited for: the first chunk of a response, a pong, or the output that follows an answer. */
+/** What the page waited for: the first chunk of a response, a pong, or the output that follows an answer. */
 export type Wait = 'first' | 'pong' | 'answer';
 
 /** One line of the inspector: a frame, a chunk, a request, or something that happened to a connection. */
@@ -17,9 +17,9 @@ export interface Row {
   number: number;
   at: number;
   channel: number;
-  /** What it travelled on: a socket, a streamed answer, or any other request. */
+  /** The transport of the row: a socket, a streamed response, or any other request. */
   wire: 'BIDI' | 'SSE' | 'HTTP';
-  /** The turn it belongs to: from one message of the person to the next. Before the first it is 0. */
+  /** The turn it belongs to: from one message of the user to the next. Before the first it is 0. */
   turn: number;
   direction: Direction;
   kind: Kind;
@@ -29,7 +29,7 @@ export interface Row {
   /** The message that it is about, and the call. */
   messageId: string | null;
   toolCallId: string | null;
-  /** Whether the person said something with it. */
+  /** Whether the user said something with it. */
   isUserText: boolean;
   /** How it was sent; null for what was received. Without a method it is a frame on the socket of that path. */
   sent: { method: string | null; path: string; body: string | null } | null;
@@ -43,14 +43,14 @@ export interface Row {
 
 type Fact = Pick<Row, 'direction' | 'kind' | 'type' | 'summary' | 'body'> &
   Partial<Pick<Row, 'messageId' | 'toolCallId' | 'isUserText' | 'sent'>> & { id?: string | undefined };
-/** What tells of the conversation as a whole. */
+/** The types of chunks that are about the whole conversation. */
 const OF_NO_MESSAGE: ReadonlySet<string> = new Set(['data-session', 'data-floor', 'data-reset']);
 
 /** Makes rows of what happened on the wire: blocks are taken apart, and waiting times measured. */
 export class RowFold {
   private readonly decoders = new Map<number, BlockDecoder>();
   private readonly isStream = new Set<number>();
-  /** When a response was asked for that has not begun, by channel. */
+  /** The time of each request whose response has not begun, by channel. */
   private readonly asked = new Map<number, number>();
   private readonly pinged = new Map<unknown, number>();
   /** When a call was answered, by its id. */
@@ -59,7 +59,7 @@ export class RowFold {
   private readonly sockets = new Map<number, string>();
   /** The message that chunks belong to, by channel (C6). */
   private readonly speaking = new Map<number, string>();
-  /** The messages of the person that began a turn. */
+  /** The messages of the user that began a turn. */
   private readonly texts = new Set<string>();
   private turn = 0;
   private count = 0;
@@ -170,7 +170,7 @@ export class RowFold {
     return { ms: at - asked, of: 'first' };
   }
 
-  /** Whether the person said something on another page. A turn begins with it. */
+  /** Whether the user said something on another page. A turn begins with it. */
   private isNews(messageId: string | null): boolean {
     if (messageId === null || this.texts.has(messageId)) return false;
     this.texts.add(messageId);
@@ -248,7 +248,7 @@ function kindOf(type: string): Kind {
   return /^(data-|file$|source-)/.test(type) ? 'data' : 'control';
 }
 
-/** Whether the person says something anew, or has something said again. */
+/** Whether the user says something anew, or has something said again. */
 function isSaying(texts: Fields): boolean {
   const last = Array.isArray(texts.messages) ? fieldsIn(texts.messages.at(-1)) : {};
   return last.role === 'user' || texts.trigger === 'regenerate-message';

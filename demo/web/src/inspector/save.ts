@@ -2,7 +2,7 @@ import type { UseDuologueHelpers } from 'duologue/react';
 import type { Recording } from '../wire/recording.ts';
 import type { WireSource } from './row-log.ts';
 
-/** What a source holds, with what the page shows, as a recording. */
+/** Makes a recording of the events of a source and of what the page shows. */
 export function recordingOf(source: WireSource, chat: UseDuologueHelpers): Recording {
   return {
     format: 'duologue-recording',
@@ -16,13 +16,13 @@ export function recordingOf(source: WireSource, chat: UseDuologueHelpers): Recor
   };
 }
 
-/** Gives the person a file. */
+/** Downloads a file to the user's device. */
 export function saveFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has taken it once the click was worked on.
+  // The browser has read the URL when it has handled the click.
   setTimeout(() => URL.revokeObjectURL(url), 1_000);
 }

@@ -20,13 +20,13 @@ import type { Filter } from './filter.ts';
 import { KINDS, type Kind } from './rows.ts';
 import type { Rows } from './use-rows.ts';
 
-/** Saving and seeing again, in front; beside it what else can be done with a recording. */
+/** The buttons to save and to replay, and the menu of other actions on a recording. */
 export function RecordingActions({
   onReplay,
   onSave,
   onOpen,
 }: {
-  /** Saves the recording and sees it again, when there is one. */
+  /** Saves the recording and replays it, if there is one. */
   onReplay: () => void;
   onSave: (isRedacted: boolean) => void;
   onOpen: (file: File) => void;
@@ -80,7 +80,7 @@ export function RecordingActions({
   );
 }
 
-/** Holding and emptying the list. */
+/** The buttons that pause and clear the list. */
 export function ListActions({ rows }: { rows: Rows }) {
   const words = usePanelTexts().inspector;
   return (

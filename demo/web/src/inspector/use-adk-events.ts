@@ -23,7 +23,7 @@ export interface AdkEvent {
 
 type Problem = 'off' | 'failed' | null;
 
-/** Events follow what is on the wire with this delay. */
+/** How long after traffic on the wire the events are read again, in milliseconds. */
 const DELAY_MS = 400;
 
 /** Reads the events of a session, and those that come, while something happens on the wire. */
@@ -71,7 +71,7 @@ async function readEvents(sessionId: string, signal: AbortSignal): Promise<AdkEv
     const response = await http.request(`/sessions/${encodeURIComponent(sessionId)}/events?from=${from}`, {
       signal,
     });
-    // A server without this path gives the page itself.
+    // A server without this path answers with the HTML of the page.
     if (!/json/.test(response.headers.get('content-type') ?? '')) return null;
     // Nothing was said in this conversation yet.
     if (response.status === 404) return [];

@@ -1,6 +1,6 @@
 import { lazy, Suspense } from 'react';
 
-/** Without its renderer, for want of a network, the text is still there to read. */
+/** When the renderer cannot be loaded, the text is shown as it is. */
 const Markdown = lazy(() => import('./markdown.tsx').catch(() => ({ default: PlainText })));
 
 /** Text from the assistant: Markdown, and until its renderer is loaded the text as it came. */

@@ -3,7 +3,7 @@ import type { ComponentType } from 'react';
 /** The panels that may stand beside the conversation. */
 export type PanelName = 'inspector' | 'audit';
 
-/** What a panel is told. */
+/** The properties that a panel gets. */
 export interface PanelProps {
   sessionId: string;
 }

@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext } from 'react';
 import type { JsonValue } from './json.ts';
 
-/** Sends what the person made of a question. Each rejects with the reason when the server does not accept it. */
+/** Sends what the user made of a question. Each rejects with the reason when the server does not accept it. */
 export interface Answering {
   answer: (toolCallId: string, value: JsonValue) => Promise<void>;
   decline: (toolCallId: string) => Promise<void>;
@@ -15,7 +15,7 @@ export function AnsweringProvider({ value, children }: { value: Answering; child
   return <Context value={value}>{children}</Context>;
 }
 
-/** Sends what the person made of a question. */
+/** Sends what the user made of a question. */
 export function useAnswering(): Answering {
   return useContext(Context);
 }

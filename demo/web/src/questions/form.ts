@@ -29,7 +29,7 @@ export type Field = Common &
     | { kind: 'json' }
   );
 
-/** What a person fills in: fields, in the order of the schema, and how many objects are around them. */
+/** What a user fills in: fields, in the order of the schema, and how many objects are around them. */
 export interface Form {
   fields: readonly Field[];
   /** Whether the answer is an object that has the fields; else the only field is the answer. */
@@ -39,7 +39,7 @@ export interface Form {
 /** Why a field cannot be sent as it is. */
 export type Problem = 'required' | 'number' | 'integer' | 'json';
 
-/** A form with more fields than these is no form that a person wants to see: the answer is written as JSON. */
+/** A form with more fields than these is no form that a user wants to see: the answer is written as JSON. */
 const MAX_FIELDS = 12;
 /** How deep objects may be nested in each other. */
 const MAX_DEPTH = 3;
@@ -58,7 +58,7 @@ export function formOf(schema: Schema | undefined, first?: JsonValue): Form {
   return { fields, isObject: isObjectSchema(schema) };
 }
 
-/** The form for a value that the person may change: its schema is what the value itself shows. */
+/** The form for a value that the user may change: its schema is what the value itself shows. */
 export function formFor(value: JsonValue): Form {
   return formOf(schemaFor(value), value);
 }

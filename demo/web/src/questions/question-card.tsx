@@ -23,7 +23,7 @@ import { type QuestionState, questionStateOf } from './question-state.ts';
 import { SettledQuestion } from './settled-question.tsx';
 import { useForm } from './use-form.ts';
 
-/** Asks the person what the agent wants to know, and shows afterwards what became of it. */
+/** Asks the user what the agent wants to know, and shows afterwards what became of it. */
 export function QuestionCard({ part }: { part: ToolPart }) {
   const { question: words } = useMessages();
   const { message, expiresAt } = part.toolMetadata?.question ?? {};

@@ -15,7 +15,7 @@ const LOOKS: Readonly<Record<Exclude<QuestionState, 'asking'>, { icon: LucideIco
   failed: { icon: OctagonX, mark: 'text-bad' },
 };
 
-/** A question that has ended: one line that says how, and what the person answered. Every detail unfolds. */
+/** A question that has ended: one line that says how, and what the user answered. Every detail unfolds. */
 export function SettledQuestion({
   part,
   state,

@@ -2,13 +2,13 @@ import { type RefObject, useRef, useState } from 'react';
 import { type Form, firstValues, type Problem, read } from './form.ts';
 import type { JsonValue } from './json.ts';
 
-/** The values of a form while a person fills it in. */
+/** The values of a form while a user fills it in. */
 export interface FormState {
   form: Form;
   /** The element around the fields. */
   around: RefObject<HTMLDivElement | null>;
   values: readonly string[];
-  /** For each field what is wrong with it, once the person has tried to send it. */
+  /** For each field what is wrong with it, once the user has tried to send it. */
   problems: readonly (Problem | null)[];
   set: (index: number, value: string) => void;
   /** The answer; null when a field has to be changed first, which then gets the focus. */

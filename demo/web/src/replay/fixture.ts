@@ -3,7 +3,7 @@ import type { WireFact } from '../wire/recorder.ts';
 import type { Recording } from '../wire/recording.ts';
 import type { WireEvent } from '../wire/wire-event.ts';
 
-/** A conversation as the fixtures of the protocol hold it: what the person said, and every block of the server. */
+/** A conversation as the fixtures of the protocol hold it: what the user said, and every block of the server. */
 export interface Fixture {
   mode: 'sse' | 'bidi';
   input: { messages: { id?: string; role: string; content?: string; parts?: Message['parts'] }[] };
@@ -33,7 +33,7 @@ export function isFixture(value: Record<string, unknown>): boolean {
   );
 }
 
-/** A fixture as a recording. It does not hold what the person answered; the outputs tell. */
+/** A fixture as a recording. It does not hold what the user answered; the outputs tell. */
 export function recordingOfFixture({ mode, input, output }: Fixture): Recording {
   const blocks = output.rawEvents.map((text) => ({ text, chunk: chunkIn(text) }));
   const facts =
@@ -109,7 +109,7 @@ function overSocket(message: Message, blocks: readonly Block[]): WireFact[] {
   return facts;
 }
 
-/** The calls that wait for the person or the browser. */
+/** The calls that wait for the user or the browser. */
 class Calls {
   open: OpenCall[] = [];
   messageId = '';

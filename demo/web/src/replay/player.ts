@@ -63,7 +63,7 @@ export class ReplayPlayer {
     return this.current;
   }
 
-  /** The mode of the conversation at this place of the recording. */
+  /** The transport mode of the conversation at this position of the recording. */
   get mode(): Mode {
     return this.currentMode;
   }

@@ -20,11 +20,11 @@ export class RecordedServer {
   private readonly encoder = new TextEncoder();
   /** What the sockets of the recording asked for, in order. */
   private readonly asked: Asked[];
-  /** The names that requests had then, and have today. */
+  /** The request ids of the recording, with the ids of the same requests in this replay. */
   private readonly names = new Map<string, string>();
   /** The message that answered each request, as far as the recording tells. */
   private readonly answers: ReadonlyMap<number, string | undefined>;
-  /** Where a page of today watches what one of then read in its responses, and which those are. */
+  /** The response on which this page watches, and the recorded channels whose chunks it gets, because the recorded page read them in its responses. */
   private watching: ReadableStreamDefaultController<Uint8Array> | null = null;
   private readonly posted = new Set<number>();
   private kept = '';
@@ -93,13 +93,13 @@ export class RecordedServer {
       const text = this.renamed(event.text);
       this.exchanges.get(channel)?.body?.enqueue(this.encoder.encode(text));
       if (this.posted.has(channel)) this.pass(text);
-      // A pong answers a ping of that time; the pings of today are answered on the spot.
+      // A recorded pong answers a recorded ping; the pings of this page are answered at once.
       if (!text.startsWith('{')) this.open.get(channel)?.hear(text);
     }
     if (event.type === 'close' && event.direction === 'in') this.end(channel, event.code, event.reason);
   }
 
-  /** The page asks for something: it is taken for what was asked for then, whose name it gets. */
+  /** Handles a request of the page: matches it with a recorded request, and maps the ids of the two. */
   private hear(channel: number, text: string): void {
     const { type, data } = frameOf(text);
     const requestId = (data as { requestId?: string }).requestId;
@@ -110,14 +110,14 @@ export class RecordedServer {
     found.isTaken = true;
     if (found.requestId !== undefined) this.rename(found.requestId, requestId);
     else if (requestId !== undefined) {
-      // Recorded from a client that gave no names: the page waits for a word about its own.
+      // The recorded client sent no request ids, but this page waits for the acknowledgement of its own.
       const accepted = { requestId, ...(found.answer === undefined ? {} : { messageId: found.answer }) };
       this.open.get(channel)?.hear(blockOf('data-accepted', accepted));
     }
     this.onBound();
   }
 
-  /** Recorded from a page that read the responses of its posts and watched nothing: all of them are one stream today. */
+  /** For a recording of a page that read the responses of its posts and did not watch: this page gets all of them as one stream. */
   private watch(sessionId: string): Response {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -174,7 +174,7 @@ export class RecordedServer {
   private renamed(text: string): string {
     let all = text;
     for (const [then, today] of this.names) all = all.replaceAll(then, today);
-    // Servers of before said less of a session.
+    // Earlier servers sent fewer fields of a session.
     const isOld = all.includes('"type":"data-session"') && !all.includes('"received":');
     return isOld ? all.replace('"data":{', '"data":{"received":[],"open":[],"running":null,') : all;
   }

@@ -9,7 +9,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import { useWire } from '../wire/wire.tsx';
 import { ReplayPlayer } from './player.ts';
 
-/** Stands where the composer stands while a recording is seen again, and steers it. */
+/** Takes the place of the composer during a replay, and controls it. */
 export default function ReplayBar({ player }: { player: ReplayPlayer }) {
   const words = usePanelTexts().replay;
   const { language } = useLanguage();

@@ -2,7 +2,7 @@ import { CONFIRMATION_TOOL, type Message } from 'duologue/protocol';
 import type { WireEvent } from '../wire/wire-event.ts';
 import { frameOf } from './asked.ts';
 
-/** Something that the person did, as far as the wire tells. */
+/** Something that the user did, as far as the wire tells. */
 export type Action =
   | { type: 'say'; message: Message; messageId: string | undefined }
   | { type: 'regenerate'; messageId: string | undefined }
@@ -27,7 +27,7 @@ interface TextLog {
   messageId?: string;
 }
 
-/** What the person did that made the page send this. */
+/** What the user did that made the page send this. */
 export function actionsOf(event: WireEvent): Action[] {
   if (event.type === 'request') {
     if (event.method !== 'POST') return [];

@@ -4,7 +4,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { Sessions } from './use-sessions.ts';
 
-/** Says that the list of conversations is not what the person wanted it to be, wherever that list may be. */
+/** Says that the server rejected a change to the list of conversations. */
 export function FailureNote({ sessions: { failure, forgetFailure } }: { sessions: Sessions }) {
   const { sessions, errors } = useMessages();
   if (failure === null) return null;

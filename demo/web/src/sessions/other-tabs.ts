@@ -10,8 +10,8 @@ export interface Begun {
 const CHANNEL = 'duologue.sessions';
 
 /**
- * Hears from the other tabs of this browser that conversations have changed, or that one was begun; the returned function
- * tells them.
+ * Listens to the other tabs of this browser: conversations have changed, or a new one was begun. The returned function
+ * notifies the other tabs.
  */
 export function useOtherTabs(
   onChange: () => void,

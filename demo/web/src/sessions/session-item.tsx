@@ -26,7 +26,7 @@ export function SessionItem({
   const isLeftByKey = useRef(false);
   useEffect(() => {
     if (isRenaming || !isLeftByKey.current) return;
-    // What had the focus is gone.
+    // The element that had the focus was removed.
     isLeftByKey.current = false;
     opener.current?.focus();
   }, [isRenaming]);
@@ -76,7 +76,7 @@ export function SessionItem({
   );
 }
 
-/** What the person should know of a conversation before they open it. */
+/** What the user should know of a conversation before they open it. */
 function State({ entry: { isWaiting, hasFailed } }: { entry: SessionEntry }) {
   const { sessions } = useMessages();
   if (!isWaiting && !hasFailed) return null;
@@ -93,7 +93,7 @@ function RenameForm({
   onEnd,
 }: {
   title: string;
-  /** Ends with a new name or without one, by a key or because the person went elsewhere. */
+  /** Ends with a new name or without one, by a key or because the user went elsewhere. */
   onEnd: (title: string | null, isByKey: boolean) => void;
 }) {
   const { sessions } = useMessages();

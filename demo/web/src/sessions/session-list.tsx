@@ -27,7 +27,7 @@ export function SessionList({
   const remove = (id: string) => {
     void sessions.remove(id);
     if (id === current.id) current.leave();
-    // Once the question is gone, which had the focus and would give it to an item that is gone too.
+    // Wait until the dialog is closed: it returns the focus to the item that was deleted.
     setTimeout(() => box.current?.focus(), 0);
   };
   return (
@@ -92,7 +92,7 @@ export function SessionList({
   );
 }
 
-/** What opens a conversation from the list. */
+/** The button that opens a conversation from the list. */
 function itemOf(list: HTMLElement | null, id: string): HTMLElement | undefined {
   const items = list?.querySelectorAll<HTMLElement>('[data-session]') ?? [];
   return [...items].find(({ dataset }) => dataset.session === id);

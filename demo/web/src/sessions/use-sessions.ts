@@ -28,13 +28,13 @@ export interface Sessions {
   /** The first words of a conversation were said: it stands in the list from now on. */
   begin: (id: string, title: string) => void;
   rename: (id: string, title: string) => Promise<void>;
-  /** Gives a name that the person did not choose, and would not miss. */
+  /** Gives a conversation a name that the user did not choose. */
   name: (id: string, title: string) => Promise<void>;
   remove: (id: string) => Promise<void>;
 }
 
 /**
- * Keeps the list of conversations, as the other tabs and the server change it. What the person changes is shown at once, and
+ * Keeps the list of conversations, as the other tabs and the server change it. What the user changes is shown at once, and
  * taken back if the server does not do it.
  */
 export function useSessions(): Sessions {
@@ -52,7 +52,7 @@ export function useSessions(): Sessions {
       setLoaded(true);
       setLocked(false);
     } catch (error) {
-      // A server that cannot be reached is told of where it matters: in the conversation.
+      // The conversation itself shows that the server cannot be reached.
       if (error instanceof ProtocolError && error.code === 'unauthorized') setLocked(true);
     }
   }, []);

@@ -14,7 +14,7 @@ const THEMES = [
   { id: 'system', icon: Monitor },
 ] as const;
 
-/** How the page looks and speaks, what stands beside the conversation, and how to be rid of it. */
+/** The items of the settings: appearance, language, side panels, and deleting the conversation. */
 export default function SettingsMenu({
   button,
   theme,

@@ -1,12 +1,12 @@
 /** Where the browser keeps something: across visits, or for as long as the tab lives. */
 type Place = 'localStorage' | 'sessionStorage';
 
-/** What was kept under a name; null when there is nothing. */
+/** Returns the text stored under a name; null when there is none. */
 export function kept(place: Place, name: string): string | null {
   return attempt(() => window[place].getItem(name), null);
 }
 
-/** Keeps a text; false when it is not kept: there is no room for it, or none at all. */
+/** Stores a text. Returns false when the storage is full or denied. */
 export function keep(place: Place, name: string, text: string): boolean {
   return attempt(() => {
     window[place].setItem(name, text);
@@ -14,12 +14,12 @@ export function keep(place: Place, name: string, text: string): boolean {
   }, false);
 }
 
-/** Keeps nothing under a name any more. */
+/** Removes the text stored under a name. */
 export function forget(place: Place, name: string): void {
   attempt(() => window[place].removeItem(name), undefined);
 }
 
-/** Browsers deny storage to a page by throwing, as soon as it is named. The page works without; it only forgets. */
+/** A browser that denies storage throws when the property is read. The page works without storage, but remembers nothing. */
 function attempt<T>(use: () => T, otherwise: T): T {
   try {
     return use();

@@ -3,7 +3,7 @@ import { keep, kept } from '../storage/storage.ts';
 
 const STORED = 'duologue.theme';
 
-/** What the person wants: one of the two, or what the system says. */
+/** What the user wants: one of the two, or what the system says. */
 export type Theme = 'light' | 'dark' | 'system';
 
 /** The appearance of the page, and the way to change it. */

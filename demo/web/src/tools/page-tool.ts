@@ -22,7 +22,7 @@ export interface RunningTool {
   execute: Executor;
   /** What it adds to the header of the page. */
   Control?: ComponentType;
-  /** Somebody speaks, or nobody does any more: what makes noise gets out of the way. */
+  /** Called when the user or the agent starts or stops speaking, so that a tool with sound can lower it. */
   duck?(isSpeech: boolean): void;
 }
 

@@ -31,7 +31,7 @@ export function toolTitle(name: string, messages: Messages, language: Language):
 export interface RunningTools {
   executors: Executors;
   controls: ReactNode;
-  /** Tells them whether somebody speaks. */
+  /** Tells the tools whether the user or the agent is speaking. */
   duck: (isSpeech: boolean) => void;
 }
 

@@ -9,7 +9,7 @@ import { hasOutput, isInProgress, type ToolPart, toolName } from './tool-part.ts
 import { ToolProgress } from './tool-progress.tsx';
 import { ToolResult } from './tool-result.tsx';
 
-/** Shows a call that asks nobody: what it does, what it gave, and on demand every detail. */
+/** Shows a call that needs no approval: what it does, its output, and on demand every detail. */
 export function ToolCard({ part }: { part: ToolPart }) {
   const { messages, language } = useLanguage();
   const name = toolName(part);

@@ -1,7 +1,7 @@
 import { useMessages } from '../i18n/language.tsx';
 import { hasOutput, isInProgress, type ToolPart } from './tool-part.ts';
 
-/** What went into a call and what came out, letter by letter. */
+/** The arguments and the output of a call, unchanged. */
 export function ToolDetails({ part }: { part: ToolPart }) {
   const { tools } = useMessages();
   return (

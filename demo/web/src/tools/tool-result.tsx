@@ -1,7 +1,7 @@
 import { pageTool } from './page-tools.tsx';
 import { fields, type ToolPart, toolName } from './tool-part.ts';
 
-/** What a call gave, as people say it; nothing where the answer of the assistant says enough. */
+/** The output of a call in plain words; nothing where the answer of the assistant says enough. */
 export function ToolResult({
   part,
   isBrief = false,

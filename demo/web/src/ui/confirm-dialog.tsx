@@ -20,7 +20,7 @@ export default function ConfirmDialog({ title, text, action, isOpen, opener, onA
           onCloseAutoFocus={(event) => {
             event.preventDefault();
             const asked = opener?.() ?? before.current;
-            // What asked may be gone by the answer.
+            // The element that opened the dialog may have been removed before the answer.
             if (asked instanceof HTMLElement && asked.isConnected && asked !== document.body) asked.focus();
             else focusBox();
           }}

@@ -1,7 +1,7 @@
 import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react';
 import type { Question } from './question.ts';
 
-/** Without a network the browser asks. */
+/** When the dialog cannot be loaded, the browser's own `confirm` asks. */
 const Dialog = lazy<ComponentType<Question>>(() =>
   import('./confirm-dialog.tsx').catch(() => ({ default: BrowserDialog })),
 );

@@ -17,7 +17,7 @@ export function IconButton({
   hint?: string;
   children: ReactNode;
   isRound?: boolean;
-  /** Whether it stands for something that the person must not forget: a camera that is on, a microphone that is muted. */
+  /** Whether it stands for something that the user must not forget: a camera that is on, a microphone that is muted. */
   isWarning?: boolean;
 }) {
   const look = isWarning

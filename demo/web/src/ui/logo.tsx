@@ -1,4 +1,4 @@
-/** Two voices that lean on each other. */
+/** The logo of the page: two speech shapes that lean on each other. */
 export function Logo({ className = 'size-7' }: { className?: string }) {
   return (
     <svg viewBox="0 0 32 32" className={className} aria-hidden="true">

@@ -7,7 +7,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 /** Shorter than this is a tap, not holding. */
 const TAP_MS = 300;
 
-/** The microphone: held, the person is heard for as long; pressed once, it listens until it is pressed again. */
+/** The button of the microphone. While it is held, the microphone is on (push to talk). A short press turns hands-free on or off. */
 export function MicButton({
   voice,
   words,
@@ -15,16 +15,16 @@ export function MicButton({
 }: {
   voice: UseVoiceHelpers;
   words: PanelTexts['voice'];
-  /** Says whether one can talk at once. What is missing is fetched, and then the person presses again. */
+  /** Returns whether the user can talk at once. Otherwise it loads the missing parts, and the user has to press again. */
   prepare: () => Promise<boolean>;
 }) {
-  /** The press that lasts: since when, and whether one can talk. Holding and tapping ask only once, or a fetch that failed would begin anew. */
+  /** The press in progress: when it began, and whether the user can talk. It is asked once for each press: otherwise a failed download would start again. */
   const pressed = useRef<{ since: number; canTalk: Promise<boolean> } | null>(null);
-  /** Whether a press ends hands-free: the click that belongs to one that began it must not. */
+  /** Whether a click ends hands-free. The click of the press that started hands-free must not end it. */
   const isEnd = useRef(false);
   const isHandsFree = voice.status !== 'off' && voice.how === 'hands-free';
   const isOn = voice.status !== 'off';
-  // By the time of the events, not of this code: a page that is busy makes no tap longer.
+  // The times are those of the events, because a busy page handles them late and a tap would count as holding.
   const down = async (since: number) => {
     isEnd.current = isHandsFree;
     if (isHandsFree) return;
@@ -59,7 +59,7 @@ export function MicButton({
       onPointerCancel={(event) => void up(event.timeStamp)}
       onContextMenu={(event) => event.preventDefault()}
       onClick={(event) => {
-        // With a pointer only the end of hands-free comes here; with a keyboard, all of it does.
+        // A click by pointer only ends hands-free, since the pointer events do the rest. A click by keyboard does everything.
         const isKeyboard = event.detail === 0;
         if (isKeyboard ? isHandsFree : isEnd.current) void voice.stop();
         else if (isKeyboard) void begin(prepare());

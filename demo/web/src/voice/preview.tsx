@@ -1,4 +1,4 @@
-/** What the model sees. */
+/** The picture of the camera or screen that the model gets. */
 export function Preview({ stream, label }: { stream: MediaStream; label: string }) {
   return (
     <video

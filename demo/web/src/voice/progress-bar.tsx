@@ -1,4 +1,4 @@
-/** How much of something is here. */
+/** A bar that shows how much of a download has arrived. */
 export function ProgressBar({ label, bytes, total }: { label: string; bytes: number; total: number }) {
   const percent = (100 * bytes) / Math.max(1, total);
   return (

@@ -9,7 +9,7 @@ export const DEGREES: Readonly<Record<Sensitivity, number>> = { low: 0.2, medium
 
 const STORED = 'duologue.sensitivity';
 
-/** How readily sound counts as speech, as the person wants it; it is remembered. */
+/** How readily sound counts as speech, as the user wants it; it is remembered. */
 export function useSensitivity(): [Sensitivity, (wanted: Sensitivity) => void] {
   const [sensitivity, setSensitivity] = useState<Sensitivity>(() => {
     const stored = kept('localStorage', STORED);

@@ -20,12 +20,12 @@ const MODEL = '/voice/files/vad-web-0.0.31/dist/silero_vad_v5.onnx';
 const FRAME = 512;
 /** The model looks at a frame together with the end of the one before; without it, quiet beginnings go unnoticed. */
 const CONTEXT = 64;
-/** What the model remembers of the sound before. */
+/** The shape of the state that the model carries from one frame to the next. */
 const MEMORY = [2, 1, 128] as const;
 /** Frames that may wait: a machine that is too slow loses some instead of falling behind. */
 const MAX_WAITING = 16;
 
-/** A model that can tell a voice from a door. The server must have fetched its files. */
+/** A model that tells speech from other sounds, such as a door. The server must have fetched its files. */
 export async function loadSilero(): Promise<(sensitivity: number) => DetectSpeech> {
   const [runtime, model] = await Promise.all([
     import(/* @vite-ignore */ `${RUNTIME}ort.wasm.bundle.min.mjs`) as Promise<Runtime>,

@@ -1,14 +1,14 @@
 /** How many of the last frames, of 32 ms each, must sound like speech before it has begun. */
 const SPEECH_FRAMES = 2;
 const WITHIN = 3;
-/** From this likelihood on one frame is enough: noise never sounds so much like speech, and a beginning must not wait. */
+/** At this likelihood one frame is enough for speech to begin: noise does not reach it, and a delay would cut off the first sound. */
 const CERTAIN = 0.9;
 /** How much less likely speech may become before it counts as a pause. */
 const SLACK = 0.15;
-/** How long a pause ends it: 500 ms. */
+/** The number of frames in a pause that ends the speech: 500 ms. */
 const PAUSE_FRAMES = 16;
 
-/** Makes beginnings and ends of speech out of how likely each frame of sound is speech. */
+/** Finds where speech begins and ends, from the likelihood of speech in each frame of sound. */
 export class SpeechFrames {
   private readonly threshold: number;
   private recent: boolean[] = [];

@@ -2,7 +2,7 @@ import { AudioError, Camera, type CameraOptions, showPicture } from 'duologue/cl
 import type { UseDuologueHelpers } from 'duologue/react';
 import { useCallback, useEffect, useRef, useState } from 'react';
 
-/** What is being shown to the model. */
+/** The camera or screen that is being sent to the model. */
 export interface Shown {
   source: NonNullable<CameraOptions['source']>;
   stream: MediaStream;

@@ -5,8 +5,8 @@ import type { loadSilero } from './silero.ts';
 import { type Preparation, usePreparation } from './use-preparation.ts';
 
 /**
- * What finds speech, hands-free: loudness at first; a model once hands-free was used and the server has fetched it. Says how far
- * that is.
+ * The detector of speech for hands-free: loudness at first; a model once hands-free was used and the server has fetched it. Says how far
+ * the download is.
  */
 export function useDetector(
   isWanted: boolean,

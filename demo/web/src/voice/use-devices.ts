@@ -2,7 +2,7 @@ import { AudioError } from 'duologue/client/voice';
 import type { UseVoiceHelpers } from 'duologue/react';
 import { useCallback, useEffect, useState } from 'react';
 
-/** The one that the browser prefers. */
+/** The id of the device that the browser prefers. */
 export const STANDARD = '';
 
 /** Devices of one kind, and the one that is used. */
@@ -12,15 +12,15 @@ export interface DeviceChoice {
   choose: (deviceId: string) => void;
 }
 
-/** With what one talks and hears. */
+/** The microphones and speakers of the user's device. */
 export interface VoiceDevices {
   microphone: DeviceChoice;
   loudspeaker: DeviceChoice;
-  /** Asks the browser anew: it tells names only once the microphone was allowed. */
+  /** Asks the browser for the devices again: it tells their names only after the user allowed the microphone. */
   look: () => void;
 }
 
-/** What can be recorded and played with, and what is. What cannot be used is told, and the one before goes on. */
+/** Keeps the list of devices and the chosen ones. A chosen device that fails is reported, and the device before it stays in use. */
 export function useDevices(
   { switchMicrophone, switchLoudspeaker }: UseVoiceHelpers,
   onError: (error: AudioError | null) => void,
@@ -46,7 +46,7 @@ export function useDevices(
     );
     return {
       all,
-      // One that was unplugged is used no more.
+      // A device that was unplugged is no longer chosen.
       chosen: all.some(({ deviceId }) => deviceId === wanted) ? wanted : STANDARD,
       choose: (deviceId) => {
         onError(null);

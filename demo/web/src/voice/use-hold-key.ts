@@ -3,14 +3,14 @@ import { isApple } from '../ui/is-apple.ts';
 
 /** The key that is held to talk. */
 const KEY = isApple() ? 'Meta' : 'Control';
-/** What it is called. */
+/** The name of the key, as the page shows it. */
 export const KEY_NAME = isApple() ? '⌘' : 'Ctrl';
-/** How long it is held alone before it counts: a shortcut is faster. */
+/** How long the key must be held alone, in milliseconds: in a shortcut, another key follows sooner. */
 const ALONE_MS = 250;
 /** How long the key must be held where voice is not open: a short press, as in a shortcut, must not open it. */
 const OPENING_MS = 700;
 
-/** Push to talk with a key that is held alone. Whatever else is pressed makes it a shortcut, and nothing is said. */
+/** Push to talk with a key that is held alone. If another key is pressed with it, this is a shortcut and the microphone stays off. */
 export function useHoldKey(isOpen: boolean, press: () => void, release: () => void): void {
   const latest = useRef({ press, release });
   useEffect(() => {

@@ -13,7 +13,7 @@ export type Prepared = 'there' | 'fetched' | 'missing';
 
 const LOOK_MS = 400;
 
-/** Looks whether a part of voice is there; `prepare` has the server fetch it, once, and follows how far it is. A server without that needs none. */
+/** Asks the server whether a part of voice is there. `prepare` makes the server fetch it, once, and follows the download. A server without this route needs no preparation. */
 export function usePreparation(path: string): { now: Preparation; prepare: () => Promise<Prepared> } {
   const [now, setNow] = useState<Preparation>({ status: 'unknown' });
   const isHere = useRef(true);

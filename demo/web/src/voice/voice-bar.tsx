@@ -32,9 +32,9 @@ export function VoiceBar({
   words: PanelTexts['voice'];
   camera: ReturnType<typeof useCamera>;
   devices: VoiceDevices;
-  /** How far the better detector is; null where none is wanted. */
+  /** How far the download of the better detector is; null where none is wanted. */
   detector: Preparation | null;
-  /** What became so far of what the person said. */
+  /** The state of the user's last speech, such as interim words or a pending transcription. */
   heard: HeardSoFar;
   isConnected: boolean;
   sensitivity: Sensitivity;
@@ -158,7 +158,7 @@ export function VoiceBar({
   );
 }
 
-/** What is going on, in a few words. */
+/** The state of voice in a few words. */
 function statusOf(
   voice: UseVoiceHelpers,
   { status: words }: PanelTexts['voice'],

@@ -6,7 +6,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import type { Sensitivity } from './sensitivity.ts';
 import { type DeviceChoice, STANDARD, type VoiceDevices } from './use-devices.ts';
 
-/** With what one talks and hears, and how readily one is heard. */
+/** The menu of voice: microphone, speaker, and how readily sound counts as speech. */
 export function VoiceMenu({
   devices: { microphone, loudspeaker, look },
   words,

@@ -9,7 +9,7 @@ export type Target = { messageId: string } | { toolCallId: string };
 interface Inspection {
   /** Whether the inspector is open. */
   isOpen: boolean;
-  /** What its rows are wanted of; null for everything. */
+  /** The message or call whose rows the inspector shows; null for all rows. */
   target: Target | null;
   inspect: (target: Target | null) => void;
 }
