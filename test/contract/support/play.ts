@@ -137,7 +137,7 @@ export async function play(
     messages: await normal(chat.messages, made),
     stored: await normal(messages, made),
     sent: way.sent(),
-    ran,
+    ran: scenario.ranInAnyOrder ? [...ran].sort() : ran,
     ranInBrowser,
     error: chat.error?.message ?? null,
     left: made.left(),

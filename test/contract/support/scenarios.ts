@@ -35,6 +35,8 @@ export interface Scenario {
   answer: unknown[];
   /** What ran on the server, in order. */
   ran?: string[];
+  /** Whether the tools may run in any order, because the user may decide before a call that asks nothing is stored. Then `ran` is sorted. */
+  ranInAnyOrder?: boolean;
   fails?: boolean;
 }
 
@@ -113,7 +115,8 @@ const besides: Scenario[] = [
     ),
     'All done.',
   ],
-  ran: ['weather Oslo', 'pay Alice 30'],
+  ran: ['pay Alice 30', 'weather Oslo'],
+  ranInAnyOrder: true,
 }));
 
 /** A browser tool, run by the transport or by the page. */
