@@ -3,4 +3,3 @@ export { capabilitiesOf, isLiveOnly } from './capabilities.ts';
 export { CONTINUE, noticeOf } from './prompt-texts.ts';
 export { failedWith, oneLine, withoutKeys } from './provider-error.ts';
 export type { RetryPolicy } from './retry-policy.ts';
-export { isTextType } from './text-files.ts';

@@ -1,5 +1,5 @@
 import { imageHeader } from '../models/embedded/image-header.ts';
-import { isTextType } from '../models/for-server.ts';
+import { isTextType } from '../models/text-files.ts';
 import {
   type Chunk,
   type InputPart,
