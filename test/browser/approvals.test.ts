@@ -124,7 +124,7 @@ describe('an approval card', () => {
     // Seen from outside the page, too.
     await expect.poll(() => person.page.title()).toMatch(/^\(1\) Approval waiting/);
     await person.say('What is the weather in Tokyo?');
-    await warning.getByText('Sending your message now cancels it.').waitFor();
+    await warning.getByText('Sending your message now cancels the request.').waitFor();
     await person.page.getByText('Will be sent after the open approval').waitFor();
     expect(await person.statesOfCards()).toEqual(['requested']);
     // The warning does not hide the card that it speaks of.

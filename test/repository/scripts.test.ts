@@ -214,13 +214,13 @@ describe('running a command', () => {
        // On a machine so busy that the shell was ended before it said a word, it has started nothing.
        const alive = () => { try { return pid > 0 && process.kill(pid, 0); } catch { return false; } };
        for (let tries = 0; tries < 1500 && alive(); tries += 1) await new Promise((done) => setTimeout(done, 20));
-       console.log(JSON.stringify({ code, alive: alive(), said: output.trim().split('\\n').at(-1) }));
+       console.log(JSON.stringify({ code, alive: alive(), text: output.trim().split('\\n').at(-1) }));
        process.exit(0);`,
     );
     expect(JSON.parse(stdout)).toEqual({
       code: 124,
       alive: false,
-      texts: 'stopped: still running after 0.5 s',
+      text: 'stopped: still running after 0.5 s',
     });
   });
 });
