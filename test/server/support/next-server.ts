@@ -30,11 +30,14 @@ const files: Record<string, string> = {
   'app/page.jsx': 'export default () => <main>Site</main>;',
   'app/hello/route.js': text,
   [`app${BASE_PATH}/hello/route.js`]: text,
-  // The application is that of this process, so that a test can let its model go on.
-  [`app${BASE_PATH}/[...path]/route.js`]: `const { handlers } = globalThis;
-    export const GET = (request) => handlers.GET(request);
-    export const POST = (request) => handlers.POST(request);`,
 };
+// Next.js ends the sockets of a path that one of its routes matches, so a custom server has no such route.
+if (!isCustom) {
+  // The application is that of this process, so that a test can let its model go on.
+  files[`app${BASE_PATH}/[...path]/route.js`] = `const { handlers } = globalThis;
+    export const GET = (request) => handlers.GET(request);
+    export const POST = (request) => handlers.POST(request);`;
+}
 for (const [name, content] of Object.entries(files)) {
   mkdirSync(dirname(join(folder, name)), { recursive: true });
   writeFileSync(join(folder, name), content);
