@@ -98,7 +98,9 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
       const before = execution.credentials.before(execution.answer);
       const isConfirmed = (before?.isApproved ?? execution.approved) || isWaived;
-      const answering = before ? { ...execution, answer: before.answer } : execution;
+      // Without an approval there is no answer for the tool: that of a sign-in whose secret has changed cannot be read any more.
+      const answer = before ? before.answer : execution.approved ? execution.answer : null;
+      const answering = { ...execution, answer };
       const start = (session: Session) => {
         const context = toolContextOf({ ...answering, session }, abortSignal, isConfirmed, link);
         const call = { tool, agent, args, context };

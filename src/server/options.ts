@@ -179,6 +179,11 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const text = has((value) => typeof value === 'string', 'a string');
+/** A shorter secret could be guessed: users see what it encrypts. */
+const secretText = has(
+  (value) => typeof value === 'string' && value.length >= 16,
+  'a string of at least 16 random characters',
+);
 const bool = has((value) => typeof value === 'boolean', 'true or false');
 const func = has((value) => typeof value === 'function', 'a function');
 const object = has(isObject, 'an object');
@@ -309,7 +314,7 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   ),
   clientTimeoutMs: time,
   questionTimeoutMs: time,
-  toolSignIn: fields<ToolSignInOptions>({ callbackUrl: text, secret: text, timeoutMs: time }, [
+  toolSignIn: fields<ToolSignInOptions>({ callbackUrl: text, secret: secretText, timeoutMs: time }, [
     'callbackUrl',
   ]),
   toolTimeoutMs: time,

@@ -74,7 +74,7 @@ async function comeBack(served: { url: string }, back: URL, user = 'ann', change
 }
 
 describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode) => {
-  test('[T36] [T36a] [T36b] the user signs in at the provider, and the tool continues with the token', async () => {
+  test('[T36] [T36a] [T36b] [A13b] the user signs in at the provider, and the tool continues with the token', async () => {
     const provider = await OAuthProvider.start();
     const used: string[] = [];
     const folder = createFolder();
@@ -84,7 +84,10 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
     const logged: unknown[] = [];
     const log = (...line: unknown[]) => void logged.push(line);
     const logger = { info: log, warn: log, error: log };
-    const { served } = await live([], [], options(agent, { store, logger }));
+    const { served, duologue } = await live([], [], options(agent, { store, logger }));
+    const events: string[] = [];
+    const names = ['approval-requested', 'approval-decided', 'question-asked', 'question-answered'] as const;
+    for (const name of names) duologue.on(name, () => void events.push(name));
     const page = mount({ url: served.url, mode });
     void page.now.sendMessage({ text: 'What is on?' });
     const question = await asked(page);
@@ -96,8 +99,14 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
     expect(url.searchParams.get('redirect_uri')).toBe(CALLBACK);
     const back = await provider.consent(question.url);
     expect(back.origin + back.pathname).toBe(CALLBACK);
+    const opened = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', referer: provider.url };
+    const landing = `${served.url}/sign-in/callback${back.search}`;
+    const statusAs = async (dest: string) =>
+      (await duologue.fetch(new Request(landing, { headers: { ...opened, 'sec-fetch-dest': dest } }))).status;
+    expect([await statusAs('document'), await statusAs('iframe')]).toEqual([200, 403]);
     expect(await comeBack(served, back)).toEqual({ status: 200, message: 'You are signed in.' });
     const now = await page.texts('You have 3 events (0).');
+    expect(events).toEqual(['question-asked', 'question-answered']);
     expect(now.questions).toEqual([]);
     expect(story(now).at(-1)).toEqual([
       'assistant',

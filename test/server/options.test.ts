@@ -122,6 +122,10 @@ describe('options of createDuologue', () => {
       { rateLimit: { burst: 1 } },
       'the option "rateLimit" must be false for no limit, or an object with "perMinute".',
     ],
+    [
+      { toolSignIn: { callbackUrl: 'https://chat.example/sign-in/callback', secret: '' } },
+      'an object whose "secret" is a string of at least 16 random characters.',
+    ],
     [{ rateLimit: true }, 'the option "rateLimit" must be false for no limit, or an object.'],
     [{ limits: { bytesOfFiles: 1 } }, 'the option "limits" must be an object without "bytesOfFiles"'],
     [{ socketLimits: { idleMs: '1' } }, 'an object whose "idleMs" is a number that is not negative.'],

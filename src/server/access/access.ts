@@ -42,9 +42,13 @@ export class Access {
   }
 
   /**
-   * Throws unless origin and host are allowed; with `isAnyHost`, every host is. Returns the origin for the CORS headers; null when none are needed.
+   * Throws unless origin and host are allowed. With `isAnyHost` every host is; with `isLanding` another site may open the address as a page. Returns the
+   * origin for the CORS headers; null when none are needed.
    */
-  checkOrigin(request: Request, isAnyHost = false): string | null {
+  checkOrigin(
+    request: Request,
+    { isAnyHost = false, isLanding = false }: { isAnyHost?: boolean; isLanding?: boolean } = {},
+  ): string | null {
     const url = new URL(request.url);
     const host = request.headers.get('host') ?? url.host;
     const hostname = hostnameOf(host);
@@ -55,7 +59,7 @@ export class Access {
       );
     }
     const sent = request.headers.get('origin');
-    const origin = sent ?? embedderOf(request);
+    const origin = sent ?? (isLanding && opensPage(request) ? null : embedderOf(request));
     if (origin === null) return null;
     if (this.origins.has(origin)) return sent;
     if (origin === `http://${host}` || origin === `https://${host}`) return null;
@@ -157,6 +161,15 @@ function embedderOf({ headers }: Request): string | null {
   if (site !== 'cross-site' && site !== 'same-site') return null;
   const referer = headers.get('referer') ?? '';
   return URL.canParse(referer) ? new URL(referer).origin : 'unknown';
+}
+
+/** Whether a browser shows the answer as a page in a window of its own, as after a redirect of another site. */
+function opensPage({ method, headers }: Request): boolean {
+  return (
+    method === 'GET' &&
+    headers.get('sec-fetch-mode') === 'navigate' &&
+    headers.get('sec-fetch-dest') === 'document'
+  );
 }
 
 function hostnameOf(host: string): string {

@@ -120,7 +120,7 @@ export class ToolRunner {
         tools: this.tools,
         callId: call.id,
         args: call.args,
-        approved: call.approvalId !== null,
+        approved: call.approvalId !== null && call.question?.kind !== 'sign-in',
         answer: call.answer,
         credentials: this.context.engine.toolSignIns,
         signal,

@@ -1,6 +1,7 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
+const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -13,7 +14,8 @@ export class Sealer {
 
   /** `secret`: any text. Without one, the key lasts as long as the process. */
   constructor(secret: string | undefined) {
-    this.key = secret === undefined ? randomBytes(32) : createHash('sha256').update(secret).digest();
+    this.key =
+      secret === undefined ? randomBytes(KEY_BYTES) : scryptSync(secret, 'duologue sign-in', KEY_BYTES);
   }
 
   /** The value as a text for an address or the store. */

@@ -8,6 +8,11 @@ function calledIn({ id, toolName, messageId }: CallRecord): EventRecord {
   return { callId: id, toolName, messageId };
 }
 
+/** Whether a call asks its user to sign in. It has an approval id, too, but for events it is a question: a sign-in approves nothing. */
+function isSignIn({ question }: CallRecord): boolean {
+  return question?.kind === 'sign-in';
+}
+
 /** A message of the agent is over. `isLeft`: the user went on while its calls waited. */
 export function turnFinished(
   events: EventSource,
@@ -24,7 +29,7 @@ export function turnFinished(
 export function callAsked(events: EventSource, key: SessionKey, call: CallRecord): PreparedEvent | null {
   const { approvalId, expiresAt } = call;
   const fields = { ...calledIn(call), expiresAt };
-  if (approvalId === null) return events.prepare('question-asked', key, fields);
+  if (approvalId === null || isSignIn(call)) return events.prepare('question-asked', key, fields);
   return events.prepare('approval-requested', key, { approvalId, ...fields });
 }
 
@@ -37,6 +42,10 @@ export function approvalDecided(
 ): PreparedEvent | null {
   const { approvalId } = call;
   if (approvalId === null) return null;
+  if (isSignIn(call)) {
+    const outcomes = { approved: 'answered', denied: 'declined', expired: 'expired' } as const;
+    return questionAnswered(events, key, call, outcomes[decision]);
+  }
   return events.prepare('approval-decided', key, { ...calledIn(call), approvalId, decision, by });
 }
 

@@ -43,7 +43,7 @@ const ROUTES: Route[] = [
   { method: 'GET', path: /^\/sessions\/([^/]+)\/artifacts$/, run: getArtifact },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/events$/, inspection: true, run: getEvents },
   { method: 'GET', path: /^\/approvals\/([^/]+)$/, run: getApprovals },
-  { method: 'GET', path: /^\/sign-in\/callback$/, isPublic: true, run: signInPage },
+  { method: 'GET', path: /^\/sign-in\/callback$/, isPublic: true, isLanding: true, run: signInPage },
   { method: 'POST', path: /^\/sign-in\/callback$/, limited: true, run: completeSignIn },
 ];
 
@@ -58,7 +58,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
   let cors: string | null = null;
   let reply: Reply;
   try {
-    cors = context.access.checkOrigin(request, matching[0]?.isAnyHost);
+    cors = context.access.checkOrigin(request, matching[0]);
     const route = matching.find(({ method }) => method === request.method);
     if (request.method === 'OPTIONS' && cors)
       reply = { status: 204, headers: preflight(matching), body: null };

@@ -81,6 +81,8 @@ export type Route = {
   isPublic?: true;
   /** Whether the route answers requests with any host name, because health probes use an IP address. */
   isAnyHost?: true;
+  /** Whether another site may open the route as a page, as a provider does that sends the browser back. The page must hold nothing of a user. */
+  isLanding?: true;
   limited?: true;
   /** Whether the route exists only with the server option `inspect`. */
   inspection?: true;

@@ -21,6 +21,8 @@ export async function tellTool(
   call: CallRecord,
   decidedBy: CallDecider,
 ): Promise<void> {
+  // A sign-in lends a credential; it approves nothing.
+  if (call.question?.kind === 'sign-in') return;
   const approved = decisionIn(call) === true;
   const { id: callId, toolName, args, reason } = call;
   try {

@@ -100,12 +100,13 @@ export class ConversationState {
     const call = open.get(callId);
     const draft = call ? messages.get(call.record.messageId) : messages.active;
     const { metadata = null, request = null } = draft?.cause ?? {};
-    const by = call?.approvedBy;
+    const isSignIn = call?.record.question?.kind === 'sign-in';
+    const by = isSignIn ? null : call?.approvedBy;
     const facts = { metadata: metadata ?? {}, request, decidedBy: by ? deciderOf(by) : null };
     return {
       facts,
       ...(metadata === null ? { metadataBefore: call?.record.messageId ?? draft?.id ?? null } : {}),
-      ...(call && !by && call.record.approvalId !== null ? { approverOf: call.record } : {}),
+      ...(call && !by && !isSignIn && call.record.approvalId !== null ? { approverOf: call.record } : {}),
     };
   }
 
