@@ -94,6 +94,11 @@ const approvalOf = (chat: TestChat): string => {
   return part && 'approval' in part ? (part.approval?.id ?? '') : '';
 };
 
+if (!hasStockSocket(newestSdk))
+  it('[W1] only ai 7 has a WebSocket transport of its own', () => {
+    expect(newestSdk).not.toHaveProperty('WebSocketChatTransport');
+  });
+
 /** What `races.test.ts` asks of our own transports, asked of the stock WebSocket of `ai` 7. */
 describe.each(hasStockSocket(newestSdk) ? ['7'] : [])('with the stock WebSocket of ai %s', () => {
   it('[T16] a request that was not answered in time changes nothing when it is answered, and the agent continues', async () => {

@@ -17,7 +17,7 @@ import {
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { FakeTime, type ScriptTurn, scriptModel, testClient } from '../../src/testing/index.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { eventNodesSuite } from './support/event-nodes.ts';
+import { deadNodeSuite, eventNodesSuite } from './support/event-nodes.ts';
 import { folderOfItsOwn, start } from './support/server-process.ts';
 
 setLogLevel(LogLevel.ERROR);
@@ -335,11 +335,13 @@ it('what a killed process had stored and not delivered is delivered after it, wi
 
 describe('two nodes on one store', () => {
   const shared = new WeakMap<() => number, Store>();
-  eventNodesSuite(async (now) => {
+  const open = async (now: () => number) => {
     const store = shared.get(now) ?? createMemoryStore({ now });
     shared.set(now, store);
     return store;
-  });
+  };
+  eventNodesSuite(open);
+  deadNodeSuite(open);
 });
 
 it('what is no subscription is refused in words', () => {

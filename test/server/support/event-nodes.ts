@@ -87,7 +87,10 @@ export function eventNodesSuite(open: (now: () => number) => Promise<Store>): vo
     }
     expect(delivered().map(([, attempt]) => attempt)).toEqual(seen.map(() => 1));
   });
+}
 
+/** A node that dies while it delivers. */
+export function deadNodeSuite(open: (now: () => number) => Promise<Store>): void {
   it('the events that a dead node was delivering are delivered by another, with the same ids, in order', async () => {
     let at = 1_700_000_000_000;
     const now = () => at;
