@@ -12,7 +12,7 @@ const TAG_BYTES = 16;
 export class Sealer {
   private readonly key: Buffer;
 
-  /** `secret`: any text. Without one, the key lasts as long as the process. */
+  /** `secret`: a text of at least 16 random characters. Without one, the key lasts as long as the process. */
   constructor(secret: string | undefined) {
     this.key =
       secret === undefined ? randomBytes(KEY_BYTES) : scryptSync(secret, 'duologue sign-in', KEY_BYTES);
