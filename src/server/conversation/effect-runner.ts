@@ -54,6 +54,7 @@ export class EffectRunner {
   private isPerforming = false;
   private isDropped = false;
   private cancelTimer: () => void = () => undefined;
+  private readonly now = (): number => this.context.engine.clock.now();
 
   constructor(context: EffectRunnerContext, targets: (runner: EffectRunner) => EffectTargets) {
     this.context = context;
@@ -131,7 +132,7 @@ export class EffectRunner {
   apply(input: Input): void {
     if (this.isDropped) return;
     try {
-      const effects = this.state.apply(input, this.context.engine.clock.now());
+      const effects = this.state.apply(input, this.now);
       const [first] = effects;
       // Text deltas are sent at once, unless earlier effects are still being performed.
       if (first?.type === 'say-deltas' && !this.isWorking) return this.sayDeltas(first);

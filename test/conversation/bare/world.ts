@@ -156,7 +156,7 @@ export class World {
       for (const { id = '' } of getFunctionResponses(input.event)) this.ledger.answered.add(id);
     // And so are the calls that it runs itself.
     for (const run of this.runs) for (const { id } of run.inside) this.ledger.inside.add(id);
-    const effects = this.state.apply(input, this.now);
+    const effects = this.state.apply(input, () => this.now);
     if (input.type === 'interrupt') this.queue.push({ type: 'hushed' });
     this.queue.push(...effects);
     this.pump();
