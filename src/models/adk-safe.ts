@@ -19,20 +19,21 @@ import { callModel } from './model-call.ts';
 import { failedWith } from './provider-error.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
-/** ADK recognises a Gemini model by this key. */
+/** ADK treats a model as Gemini if it has this property with the value true. */
 const GEMINI = Symbol.for('google.adk.geminiModel');
 
 /** Options of a wrapped model. */
 export interface AdkSafeOptions {
-  /** Live connections to Gemini. */
+  /** Options of the live connections to Gemini. */
   live?: GeminiLiveOptions;
   /** Timeouts, and how often a failed call is repeated. */
   retryPolicy?: Partial<RetryPolicy>;
 }
 
 /**
- * A model whose every call returns partial texts and exactly one final response, and which can be used live whether it has a live
- * connection of its own or not. A model has one if its name is that of a live model of Gemini, or if it declares `nativeLive: true`.
+ * Wraps a model so that each call yields partial texts and exactly one final response, and so that a live run can use any model. A model has a live
+ * connection of its own if it is a `Gemini` with the name of a live model, or if it declares `nativeLive: true`. Every other model is called turn by turn
+ * in a live run.
  */
 export class AdkSafeModel extends BaseLlm {
   private readonly resolve: () => BaseLlm;
@@ -43,26 +44,30 @@ export class AdkSafeModel extends BaseLlm {
     super({ model: isBaseLlm(model) ? model.model : model.name });
     this.resolve = isBaseLlm(model) ? () => model : model.create;
     this.options = options;
-    // ADK continues a stored interaction only for a model that it recognises as Gemini.
+    // With the Interactions API, Google stores the conversation. ADK sends the id of the previous interaction only for a model that it recognises as
+    // Gemini.
     if (model instanceof Gemini && model.useInteractionsApi) {
       Object.assign(this, { [GEMINI]: true, useInteractionsApi: true });
     }
   }
 
-  /** The wrapped model. A model given by name is created when it is first used, so that a missing key fails no import. */
+  /**
+   * The wrapped model. A model given by name is created at its first use. So a missing key fails the first call, and not the import of the application's
+   * code.
+   */
   get inner(): BaseLlm {
     this.resolved ??= this.resolve();
     return this.resolved;
   }
 
-  /** Whether a live run uses a live connection of the model itself. */
+  /** Whether a live run uses the model's own live connection. Otherwise it uses a `TurnBasedLiveConnection`. */
   get nativeLive(): boolean {
     return isNativeLive(liveOf(this.inner));
   }
 
-  /** Whether the model can only be used live. A live model that can also be called turn by turn has `liveOnly: false`. */
+  /** Whether the model can only be used live. A live model that can also be called turn by turn declares `liveOnly: false`. */
   get liveOnly(): boolean {
-    // The name alone decides this: creating the model would fail the start when its key is missing.
+    // For a model that is not created yet, the name decides. Creating it throws if its key is missing, and the result would then be false.
     if (!this.resolved && isLiveModelName(this.model)) return true;
     try {
       const { liveOnly } = this.inner as { liveOnly?: unknown };
@@ -89,7 +94,8 @@ export class AdkSafeModel extends BaseLlm {
     const { retryPolicy, live } = this.options;
     const model = liveOf(this.inner);
     const fastPath = takeLiveFastPath(request);
-    // The request names the agent's model for turns, and Gemini uses that name. A separate live model needs its own name there.
+    // `request.model` is the name of the model for turns, and Gemini calls the model of that name. So a separate live model gets a request with its own
+    // name.
     const own = model === this.inner ? request : { ...request, model: model.model };
     if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { retryPolicy, fastPath });
     const isOurs = model instanceof DuologueGemini;
@@ -106,13 +112,13 @@ export function adkSafe(model: BaseLlm, options?: AdkSafeOptions): BaseLlm {
   return model instanceof AdkSafeModel ? model : new AdkSafeModel(model, options);
 }
 
-/** Yields an error response when the model could not be created, e.g. without a key. ADK would drop the code of a thrown error. */
+/** Yields an error response when the model could not be created, e.g. because its key is missing. ADK would drop the code of a thrown error. */
 async function* notMade(error: unknown): AsyncGenerator<LlmResponse, void> {
   const { code, message } = failedWith(error);
   yield { errorCode: code, errorMessage: message };
 }
 
-/** The clock and the randomness of the retry policy, as options of a live connection. */
+/** Returns `timer` and `random` of the retry policy as options of a live connection. */
 function timeOf({ timer, random }: Partial<RetryPolicy> = {}): GeminiLiveOptions {
   return { ...(timer ? { timer } : {}), ...(random ? { random } : {}) };
 }
@@ -128,7 +134,7 @@ export function pairOf(turn: BaseLlm, live: BaseLlm): BaseLlm {
   return turn === live ? turn : new PairModel(turn, live);
 }
 
-/** The model that serves live runs. */
+/** The model that serves live runs: the live model of a pair, otherwise the model itself. */
 function liveOf(model: BaseLlm): BaseLlm {
   return model instanceof PairModel ? model.live : model;
 }

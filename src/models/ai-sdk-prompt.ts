@@ -7,7 +7,7 @@ import { readable } from './text-files.ts';
 
 type ModelV3 = Extract<LanguageModel, { specificationVersion: 'v3' }>;
 
-/** The options of a call, as `ai` 6 declares them. */
+/** The options of a model call, as `ai` 6 declares them. */
 export type CallOptions = Parameters<ModelV3['doStream']>[0];
 
 /** A part of a provider's stream. */
@@ -34,10 +34,10 @@ const SETTINGS = [
   'seed',
 ] as const;
 
-/** The key of a part under which metadata of the provider is stored. */
+/** The key in a part's `partMetadata` under which metadata of the provider is stored. */
 const METADATA = 'aiSdk';
 
-/** Stores metadata of the provider in a field of a part. The provider gets it back when the part is sent to it again. */
+/** Returns the field of a part that stores metadata of the provider. When the part is in a later request, `toCallOptions` sends this metadata with it. */
 export function keepMetadata(metadata: ProviderMetadata | undefined): Pick<Part, 'partMetadata'> {
   return metadata ? { partMetadata: { [METADATA]: metadata } } : {};
 }
@@ -121,7 +121,7 @@ function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] 
         });
     }
   }
-  // Providers refuse a message of thoughts alone, such as one that was cut off before its first word.
+  // Leave out a message that has only thoughts, such as an answer that was cut off before its first word: providers refuse it.
   const says = assistant.some(({ type }) => type !== 'reasoning');
   return [
     ...(says ? [{ role: 'assistant' as const, content: assistant }] : []),
@@ -148,8 +148,8 @@ function toFile({ inlineData, fileData }: Part, isBare: boolean): FilePart | und
 }
 
 /**
- * Gives ids to calls that have none, because ADK removes its own ids and providers need them. A response without an id belongs to the oldest open
- * call of its name.
+ * Gives ids to calls that have none: ADK removes the ids that it made itself, and providers require ids. A response without an id belongs to the oldest
+ * open call of its name.
  */
 class CallIds {
   private readonly open = new Map<string, string[]>();

@@ -15,14 +15,14 @@ export interface AiSdkModel {
 
 /** Options of a model of the AI SDK. */
 export interface FromAiSdkOptions {
-  /** Settings of this provider, in the form of the AI SDK. */
+  /** The `providerOptions` of each call in the AI SDK, such as `{ openai: { store: false } }`. */
   providerOptions?: Record<string, Record<string, unknown>>;
-  /** Keys that are removed from every error. */
+  /** Keys that are removed from every error text. */
   secrets?: readonly string[];
 }
 
 /**
- * Wraps a language model of an AI SDK provider (`ai` 6 or 7) for ADK agents, in live runs too.
+ * Wraps a language model of an AI SDK provider (`ai` 6 or 7) for ADK agents. The agents can use it in live runs, too.
  *
  * @example
  * const agent = new LlmAgent({ name: 'assistant', model: fromAiSdk(anthropic('claude-sonnet-4-5')) });
@@ -82,7 +82,7 @@ const FINISH: Record<string, FinishReason> = {
   'content-filter': FinishReason.SAFETY,
 };
 
-/** An empty response, which shows that the model is still writing. */
+/** An empty partial response. It restarts the timeout of the call while the model writes the arguments of a tool call. */
 const ALIVE: LlmResponse = { partial: true };
 
 /**
@@ -140,7 +140,7 @@ class Answer {
         return undefined;
       case 'finish':
         this.finishReason = FINISH[part.finishReason.unified] ?? FinishReason.OTHER;
-        // For a stream that was cut off the SDK reports `other`, without a reason of the provider.
+        // When a stream was cut off, the AI SDK reports the finish reason `other`, without a `raw` reason of the provider.
         this.isWhole = part.finishReason.unified !== 'other' || part.finishReason.raw !== undefined;
         this.usage = toUsage(part.usage);
         return undefined;
@@ -208,7 +208,7 @@ function readArguments(input: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The data of a file. `ai` 7 puts it into an object. */
+/** The data of a file in Base64. `ai` 7 wraps it in an object. */
 function toBase64(data: unknown): string | undefined {
   if (typeof data === 'string') return data;
   if (data instanceof Uint8Array) return Buffer.from(data).toString('base64');
@@ -225,7 +225,8 @@ function toUsage({
   return {
     ...(input === undefined ? {} : { promptTokenCount: input }),
     ...(cacheRead ? { cachedContentTokenCount: cacheRead } : {}),
-    // Google's usage metadata has no field for tokens written to a cache, so this field has OpenAI's name. `promptTokenCount` includes it.
+    // Google's usage metadata has no field for tokens that were written to a cache, so this field has OpenAI's name. `promptTokenCount` includes these
+    // tokens.
     ...(cacheWrite ? { cache_write_tokens: cacheWrite } : {}),
     ...(output === undefined ? {} : { candidatesTokenCount: output - (reasoning ?? 0) }),
     ...(reasoning ? { thoughtsTokenCount: reasoning } : {}),

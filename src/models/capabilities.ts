@@ -4,19 +4,20 @@ import { AdkSafeModel } from './adk-safe.ts';
 
 /** What a model accepts and produces besides text. */
 export interface ModelCapabilities {
-  /** It understands speech. */
+  /** The model understands speech. */
   audioIn: boolean;
-  /** It understands pictures. */
+  /** The model understands pictures. */
   imageIn: boolean;
-  /** It answers in speech. */
+  /** The model answers in speech. */
   audioOut: boolean;
 }
 
 const NONE: ModelCapabilities = { audioIn: false, imageIn: false, audioOut: false };
 
 /**
- * The capabilities of an agent's model. A model may state them in a property `capabilities`; otherwise a live model has audio
- * in both directions, and every model accepts pictures.
+ * The capabilities of the first model in a tree of agents. A model may declare them in a property `capabilities`. Otherwise a model with a live connection
+ * of its own has audio in both directions, and every model accepts pictures. All are false when the tree has no model, or when the model cannot be
+ * created.
  */
 export function capabilitiesOf(root: AgentRoot): ModelCapabilities {
   try {
@@ -28,19 +29,19 @@ export function capabilitiesOf(root: AgentRoot): ModelCapabilities {
     const isLive = model instanceof AdkSafeModel && model.nativeLive;
     return { audioIn: isLive, imageIn: true, audioOut: isLive };
   } catch {
-    // A model given by name cannot be created without its key. Ignore that here: the first request reports it.
+    // A model given by name cannot be created without its key. Ignore the error here: the first call of the model reports it.
     return NONE;
   }
 }
 
-/** Whether a model of the tree can only be used live, so that its agent could not answer turn by turn. */
+/** Whether a model of the tree can only be used live. The agent of such a model cannot answer turn by turn. */
 export function isLiveOnly(root: AgentRoot): boolean {
   return [...agentsIn(root)].some(
     (agent) => isLlmAgent(agent) && agent.model instanceof AdkSafeModel && agent.model.liveOnly,
   );
 }
 
-/** The model of the first agent of the tree that has one. */
+/** The model of the first agent in the tree that has a model object. */
 function modelOf(root: AgentRoot): BaseLlm | null {
   for (const agent of agentsIn(root)) if (isLlmAgent(agent) && isBaseLlm(agent.model)) return agent.model;
   return null;

@@ -4,7 +4,7 @@ import { failureOf, ModelFailure } from './provider-error.ts';
 /** How long the model may take to answer the test question. */
 const TIMEOUT_MS = 10_000;
 
-/** Describes what is wrong with a model, by the error code of its provider. */
+/** What is wrong with the model, by the code of the `ModelFailure`. */
 const WORDS: Readonly<Record<string, string>> = {
   '401': 'its provider does not accept the key (401)',
   '403': 'its provider does not let this key use it (403)',
@@ -16,8 +16,8 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Asks a model one small question, to find out at the start whether its key and its name are right. Returns a sentence that says
- * what is wrong. Returns null when the model answers, and when the provider cannot be reached, because it may be reachable later.
+ * Asks a model one short question, to find out before the first user whether its key and its name are right. Returns a sentence that says what is wrong.
+ * Returns null when the model answers, and after any other failure, such as an unreachable provider, because a later call may succeed.
  */
 export async function checkModel(
   model: BaseLlm,

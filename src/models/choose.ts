@@ -9,7 +9,7 @@ import type { Environment, Provider } from './providers/provider.ts';
 
 /** The chosen model, with sentences for the log. */
 export interface ChosenModel {
-  /** For an agent: turns go to `turn`, live runs to `live`. */
+  /** The model for an agent: it uses `turn` for calls turn by turn, and `live` for live runs. */
   model: BaseLlm;
   turn: BaseLlm;
   live: BaseLlm;
@@ -22,9 +22,9 @@ export interface ChosenModel {
 export interface ChooseOptions {
   /** Whether live runs may use a different model than turns; true by default. */
   live?: boolean;
-  /** Loads an optional package. */
+  /** Imports the package of a provider by its name; uses `import` by default. */
   load?: (name: string) => Promise<unknown>;
-  /** Options of the embedded model, if that is chosen, such as the rules of your tools. */
+  /** Options of the embedded model, such as the rules of your tools. They have an effect only if that model is chosen. */
   embedded?: EmbeddedModelOptions;
 }
 
@@ -37,11 +37,11 @@ const GEMINI_KEYS = ['GOOGLE_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_GENAI_API_KEY']
 const NAMES = ['embedded', 'gemini-…', 'vertex/…', ...Object.keys(PROVIDERS).map((name) => `${name}/…`)];
 const KEYS = [GEMINI_KEYS[0], ...Object.values(PROVIDERS).flatMap(({ key }) => key ?? [])];
 
-const HOW_TO_CHANGE = `Set DUOLOGUE_MODEL to ${NAMES.slice(0, -1).join(', ')} or ${NAMES.at(-1)}; a live model of its own may follow a comma. Or set one of ${KEYS.join(', ')}.`;
+const HOW_TO_CHANGE = `Set DUOLOGUE_MODEL to ${NAMES.slice(0, -1).join(', ')} or ${NAMES.at(-1)}; for live runs, a second name may follow after a comma. Or set one of ${KEYS.join(', ')}.`;
 
 /**
- * Chooses a model from the environment: the one named in `DUOLOGUE_MODEL`, one there is a key for, or the embedded one. Rejects with a text that says which
- * variable or package is missing.
+ * Chooses a model from the environment: the model that `DUOLOGUE_MODEL` names; otherwise Gemini on Vertex AI or the first provider with a key, if the
+ * environment sets one of them up; otherwise the embedded model. Rejects with an error that names the missing variable or package.
  *
  * @example
  * const { model } = await chooseModel(process.env);
@@ -82,7 +82,7 @@ function namesFrom(env: Environment): { names: [turn: string, live?: string]; wh
   return { names: ['embedded'], why: 'No key of a model provider is set.' };
 }
 
-/** Completes a name that consists of a provider alone with the provider's default model. */
+/** Adds the provider's default model to a name that is only the name of a provider, such as `openai`. */
 function wholeName(name: string): string {
   if (name === 'vertex') return `vertex/${GEMINI_TURN}`;
   const model = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name]?.model : null;
@@ -90,7 +90,7 @@ function wholeName(name: string): string {
 }
 
 async function create(name: string, env: Environment, options: ChooseOptions): Promise<BaseLlm> {
-  // Throws now, not at the first live run, when a live model cannot hold a conversation (e.g. one that only translates).
+  // This throws for a live model that cannot hold a conversation, such as one that only translates: at the start, and not at the first live run.
   if (isLiveModelName(name)) liveFamilyOf(name);
   if (name === 'embedded' || name === EMBEDDED_MODEL) return new EmbeddedModel(options.embedded);
   const [prefix = '', ...rest] = name.split('/');

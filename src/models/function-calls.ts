@@ -8,8 +8,8 @@ export function callsIn(content: Content | undefined): FunctionCall[] {
 }
 
 /**
- * A partial response without its calls; undefined when nothing is left. ADK would run the calls of a partial response, and run the same
- * calls again from the final response.
+ * Removes the calls from a partial response. Returns undefined when nothing is left. ADK would run the calls of a partial response, and run them again
+ * from the final response.
  */
 export function withoutCalls(response: LlmResponse): LlmResponse | undefined {
   const parts = response.content?.parts ?? [];
@@ -31,7 +31,10 @@ export function callIdsIn(contents: Content[]): Set<string> {
   return ids;
 }
 
-/** Removes ids that were used before. ADK finds a call by its id alone, and gives a new id to a call without one. */
+/**
+ * Removes the id of each call whose id is in `used`, and adds the other ids to `used`. ADK finds a call by its id alone, so no two calls may share one.
+ * ADK gives a new id to a call without one.
+ */
 export function releaseUsedIds(calls: FunctionCall[], used: Set<string>): void {
   for (const call of calls) {
     if (!call.id) continue;
@@ -45,7 +48,7 @@ export function newCallId(): string {
   return `function-call-${randomBytes(8).readBigUInt64BE().toString().padStart(20, '0')}`;
 }
 
-/** Stands for a tool that does not exist. Running it fails, and the model reads why. */
+/** Replaces a tool that does not exist. Running it fails with an error that the model reads. */
 class UnknownTool extends BaseTool {
   constructor(name: string) {
     super({ name, description: '' });
@@ -57,14 +60,14 @@ class UnknownTool extends BaseTool {
 }
 
 /**
- * Adds a stand-in for every tool that does not exist, so that the model reads an error and continues. Without a stand-in, ADK ends a live
- * run, and loops in a run that calls the model turn by turn.
+ * Adds an `UnknownTool` for every called tool that does not exist, so that the model reads an error and continues. Without it, ADK ends a live run, and
+ * calls the model in an endless loop in any other run.
  */
 export function admitUnknownTools(toolsDict: LlmRequest['toolsDict'], calls: Iterable<FunctionCall>): void {
   for (const call of calls) {
     call.name ||= 'unnamed_tool';
     if (Object.hasOwn(toolsDict, call.name)) continue;
-    // `defineProperty`, because a model may call a tool named `__proto__`, and an assignment would replace the prototype.
+    // Use `defineProperty`, because a model may call a tool named `__proto__`: an assignment would replace the prototype of `toolsDict`.
     Object.defineProperty(toolsDict, call.name, {
       value: new UnknownTool(call.name),
       enumerable: false,

@@ -13,14 +13,14 @@ export interface CallModelOptions {
   stream?: boolean | undefined;
   signal?: AbortSignal | undefined;
   retryPolicy?: Partial<RetryPolicy> | undefined;
-  /** Receives partial texts and thoughts instead of the caller. */
+  /** Receives partial texts and thoughts; the caller of `callModel` then gets only the other responses. */
   fastPath?: FastPath | undefined;
 }
 
 /**
- * Calls a model. Yields partial texts and thoughts, then exactly one final response with every part, the usage and the finish
- * reason. A call that fails before its first token is repeated; a later failure becomes the final response. An aborted call ends at
- * once and without a final response, even when the model ignores the signal.
+ * Calls a model. Yields partial texts and thoughts, then exactly one final response with every part, the usage and the finish reason. A call that fails
+ * before its first token is repeated as the retry policy says; a later failure becomes the final response. An error that is not a failure of the provider
+ * is thrown. An aborted call ends at once and without a final response, even when the model ignores the signal.
  */
 export function callModel(
   model: BaseLlm,
@@ -32,11 +32,11 @@ export function callModel(
 
 type Step = IteratorResult<LlmResponse, void>;
 type Source = AsyncGenerator<LlmResponse, void>;
-/** ADK's tool by which a model with other tools gives a structured answer. */
+/** The tool that ADK adds to an agent with an output schema and other tools. The model calls it to give the structured answer. */
 const STRUCTURED = 'set_model_response';
 const DONE: Step = { done: true, value: undefined };
 
-/** An iterator, not a generator: every token passes through it, and a generator costs several times as much. */
+/** This class implements the iterator itself, because every token passes through it and a generator function costs several times as much. */
 class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private readonly model: BaseLlm;
   private readonly request: LlmRequest;
@@ -47,7 +47,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private readonly usedIds: Set<string>;
   private readonly fastPath: FastPath | undefined;
   private isOver = false;
-  /** Resolves the `next()` that the caller waits for. */
+  /** Resolves the promise that the last `next()` returned. */
   private settle: ((step: Step | Promise<Step>) => void) | undefined;
 
   private tries = 0;
@@ -55,11 +55,11 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private onStep: (step: Step) => void = () => undefined;
   private onError: (error: unknown) => void = () => undefined;
   private controller = new AbortController();
-  /** Whether the provider sent a token: from then on the call is not repeated. */
+  /** Whether the provider has sent a response. From then on the call is not repeated. */
   private hasBegun = false;
-  /** When the call is repeated, in elapsed time: a wait must not grow when the clock of the machine is set back. */
+  /** When to repeat the call, on the clock `elapsed`: unlike the clock `now`, it cannot be set back, which would prolong the wait. */
   private retryAt: number | undefined;
-  /** The time since which the call waits for the provider; null while the caller handles a response. */
+  /** Since when the call waits for the provider, on the clock `elapsed`; null while the caller handles a response. */
   private silentSince: number | null = null;
   private cancelTimer: () => void = () => undefined;
 
@@ -108,7 +108,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     return this;
   }
 
-  /** Calls the provider: at once, or when the wait before a repetition is over. */
+  /** Calls the provider at once. If `retryAt` is set, it calls the provider at that time. */
   private begin(): void {
     const { timer } = this.retryPolicy;
     const { retryAt } = this;
@@ -125,7 +125,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
         ? callGemini(model, request, stream, controller.signal)
         : model.generateContentAsync(request, stream, controller.signal);
     this.source = source;
-    // Responses of an abandoned attempt are ignored.
+    // Ignore the responses of an attempt that `leave` abandoned.
     this.onStep = (step) => {
       if (this.source === source) this.take(step);
     };
@@ -163,7 +163,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     else this.pull();
   }
 
-  /** Passes a partial text to the fast path instead of ADK, and reads the next response. */
+  /** Passes a partial text to the fast path instead of the caller, and reads the next response. */
   private speak(partial: LlmResponse, fastPath: FastPath): void {
     try {
       const room = fastPath(partial);
@@ -210,7 +210,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     if (ring < Number.POSITIVE_INFINITY) this.cancelTimer = timer.after(ring, () => this.watch());
   }
 
-  /** Abandons the attempt in progress. Not awaited, because a generator returns only after its pending step. */
+  /** Abandons the attempt in progress. It does not await the generator's `return`, which resolves only after the pending step. */
   private leave(): void {
     const { source } = this;
     this.source = undefined;
@@ -228,7 +228,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private complete(): LlmResponse {
     const response = this.final.response();
     markCutOff(response);
-    // ADK uses the arguments of this call as the structured answer, even when they are unreadable: fail instead.
+    // ADK would use the arguments of this call as the structured answer, even though they are unreadable. Fail instead.
     if (
       response.content?.parts?.some((part) => isUnreadable(part) && part.functionCall?.name === STRUCTURED)
     ) {
@@ -263,7 +263,7 @@ class FinalResponse {
   private readonly tail: LlmResponse = {};
   private thought = '';
   private text = '';
-  /** The usage of the newest partial response. It is kept because some models report no usage at the end, and a failed call has no end. */
+  /** The usage of the newest partial response. Some models report no usage in the final response, and a failed call has no final response of the model. */
   private usage: Pick<LlmResponse, 'usageMetadata'> = {};
 
   addPartial(response: LlmResponse): void {
@@ -280,7 +280,7 @@ class FinalResponse {
     for (const part of content?.parts ?? []) {
       if (!isEmpty(part)) this.parts.push(part);
     }
-    // For a response without parts, ADK makes the finish reason an error code, even `STOP`, which is no error.
+    // When a response has no parts, ADK copies its finish reason to `errorCode`: even `STOP`, which is no error.
     if (rest.errorCode === 'STOP') delete rest.errorCode;
     const fields = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
     Object.assign(this.tail, Object.fromEntries(fields));
@@ -312,7 +312,7 @@ class FinalResponse {
     };
   }
 
-  /** Adds the streamed text where the final response of the model does not repeat it. */
+  /** Adds the streamed thoughts and the streamed text if the final response of the model does not repeat them. */
   private withStreamed(parts: Part[]): Part[] {
     const streamed: Part[] = [];
     if (this.thought && !parts.some((part) => part.text && part.thought)) {

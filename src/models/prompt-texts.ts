@@ -1,10 +1,10 @@
 import type { Content, ContentUnion, Part } from '@google/genai';
 
-/** The instruction to continue a cut answer. The user does not see it. */
+/** Asks a model to continue an answer that was cut off. The user does not see this text. */
 export const CONTINUE =
   'Your last answer was cut off. Continue it exactly where it stopped. Do not repeat what you wrote, and do not comment on the interruption.';
 
-/** The result of a call that arrived after the conversation had moved on. */
+/** The result of a call to which the model no longer accepts a response, e.g. because the user has sent a new message since the call. */
 export interface Notice {
   name: string;
   args: Record<string, unknown>;
@@ -13,7 +13,7 @@ export interface Notice {
 
 const PREFIX = 'The result of an earlier tool call has arrived: ';
 
-/** A line of text that gives a model the result of a call that it believes to be pending. */
+/** The text that gives a model the result of an earlier call, in place of a response to the call. */
 export function noticeOf(
   name: string,
   args: Record<string, unknown>,
@@ -22,7 +22,10 @@ export function noticeOf(
   return PREFIX + JSON.stringify({ name, args, response });
 }
 
-/** Reads a notice; undefined for any other text. A user can type such a text too: trust it only if the call in the history has the same response. */
+/**
+ * Reads a text of `noticeOf`; undefined for any other text. A user can type such a text too, so trust it only if the call in the history has the same
+ * response.
+ */
 export function readNotice(text: string): Notice | undefined {
   if (!text.startsWith(PREFIX)) return undefined;
   try {
@@ -38,7 +41,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The parts of an instruction. ADK writes a text; the configuration of an agent may hold any form of content. */
+/** The parts of an instruction. ADK sets a string; the `generateContentConfig` of an agent may have any other form of content. */
 export function instructionParts(instruction: ContentUnion): Part[] {
   const given: (Content | Part | string)[] = Array.isArray(instruction) ? instruction : [instruction];
   return given.flatMap((item) => {

@@ -12,19 +12,19 @@ export type FailureCode =
   | 'SILENT'
   /** The answer was cut off. */
   | 'INCOMPLETE'
-  /** No credentials were found. */
+  /** No credentials for Google Cloud were found. */
   | 'NO_CREDENTIALS'
   /** No key for the provider is set. */
   | 'NO_KEY'
   /** The provider refuses the setup of a live session. */
   | 'SETUP'
-  /** The provider sent data that is no message. */
+  /** A live API sent a frame that cannot be read. */
   | 'UNREADABLE';
 
 /** The error of a model call that failed at the provider, or on the way to it. Its message contains no key. */
 export class ModelFailure extends Error {
   readonly code: FailureCode;
-  /** After how long to call again, if the provider said so. */
+  /** How long the provider asks to wait before the next call; undefined if it does not say. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: FailureCode, message: string, retryAfterMs?: number) {
@@ -44,7 +44,7 @@ export class ModelFailure extends Error {
   }
 }
 
-/** Converts any error of a call: to a `ModelFailure` if the provider failed, otherwise to an `Error`. The message contains no key. */
+/** Converts any error of a model call. Returns a `ModelFailure` if the provider failed, otherwise an `Error`. The message contains no key. */
 export function failureOf(error: unknown, secrets: readonly string[] = []): Error {
   if (error instanceof ModelFailure) return error;
   const unwrappedError = unwrapped(error);
@@ -66,7 +66,7 @@ export function messageOf(error: unknown): string {
   return failureOf(error).message;
 }
 
-/** The error of a provider, unwrapped. */
+/** The fields of a provider's error. */
 interface ProviderError {
   message: string;
   type: string;
@@ -75,7 +75,7 @@ interface ProviderError {
   retryAfterMs: number | undefined;
 }
 
-/** Unwraps an error. Providers send the same fields in an exception, in JSON inside its message, and in plain objects. */
+/** Reads the fields of an error, which is an exception, an exception with JSON in its message, or a plain object of the provider. */
 function unwrapped(error: unknown): ProviderError {
   const message = error instanceof Error ? telling(error).message : error;
   const body = typeof message === 'string' ? jsonIn(message) : message;
@@ -97,7 +97,7 @@ function telling(error: Error): Error {
   return isEmpty && error.cause instanceof Error ? error.cause : error;
 }
 
-/** The body that the AI SDK keeps beside the message. */
+/** The error in the HTTP body that the AI SDK adds to its exceptions; null when there is none. */
 function dataOf(error: Error) {
   const { responseBody } = error as { responseBody?: unknown };
   const body = typeof responseBody === 'string' ? jsonIn(responseBody) : null;
@@ -163,7 +163,7 @@ function codeOf(error: unknown, unwrappedError: ProviderError): FailureCode | un
   return NAMED.find(([pattern]) => pattern.test(named))?.[1];
 }
 
-/** Whether the quota is used up. Google names every limit a quota, and a rate limit has a retry delay. */
+/** Whether the quota of the account is used up. Google also calls a rate limit a quota; its error has a retry delay. */
 function isQuota({ type, code, message, status = 429, retryAfterMs }: ProviderError): boolean {
   if (status >= 500 || retryAfterMs !== undefined) return false;
   return (
@@ -185,12 +185,12 @@ function isNetwork(error: unknown): boolean {
   return false;
 }
 
-/** The headers that the AI SDK keeps beside an error. */
+/** The HTTP headers that the AI SDK adds to its exceptions. */
 function headersOf(error: unknown): Record<string, string> {
   return ((error ?? {}) as { responseHeaders?: Record<string, string> }).responseHeaders ?? {};
 }
 
-/** The delay that the provider asks for: a header in seconds, in milliseconds or as a date, or a field of the body. */
+/** The delay in milliseconds that the provider asks for. It may be a header in seconds, in milliseconds or as a date, or a field of the body. */
 function retryAfterOf(error: unknown, unwrappedError: ProviderError): number | undefined {
   const headers = headersOf(error);
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
@@ -211,12 +211,12 @@ const MAX_MESSAGE = 500;
 /** Removes keys from a text: the given secrets, and everything that looks like a key. */
 export function withoutKeys(text: string, secrets: readonly string[] = []): string {
   let clean = text;
-  // A short secret would match ordinary words. No provider issues one.
+  // A short secret would match ordinary words, and no provider issues such short keys.
   for (const secret of secrets) if (secret.length >= 6) clean = clean.replaceAll(secret, '…');
   return clean.replace(KEY, '$1…');
 }
 
-/** Shortens a message of a provider to one line: of a web page only the title, of a long text only the beginning. */
+/** Shortens a message of a provider to one line of at most `MAX_MESSAGE` characters. A web page is reduced to its title. */
 export function oneLine(text: string): string {
   const isPage = /<(!doctype|html|head|body)\b/i.test(text);
   const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim();

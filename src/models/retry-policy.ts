@@ -9,15 +9,15 @@ export interface Timer {
   now(): number;
   /** Milliseconds since an arbitrary moment, to measure durations. It never goes back; without it `now` is used. */
   elapsed?(): number;
-  /** Calls `callback` after that many milliseconds; the returned function cancels the call. */
+  /** Calls `callback` after `ms` milliseconds. The returned function cancels that. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** Timeouts of a model call, and how often it is repeated when the provider fails before its first token. */
+/** The timeouts of a model call, and how often the call is repeated when the provider fails before the first token of the answer. */
 export interface RetryPolicy {
-  /** How often a call is repeated; 3 by default. */
+  /** How often a call is repeated at most; 3 by default. */
   retries: number;
-  /** The longest wait before a repetition, 30 seconds by default. When a provider asks for a longer one, the call fails. */
+  /** The longest wait before a repetition; 30 seconds by default. When a provider asks for a longer wait, the call fails. */
   maxWaitMs: number;
   /** How long the first token may take, 2 minutes by default; null: no limit. */
   firstTokenMs: number | null;

@@ -1,22 +1,25 @@
 import type { Content, Part } from '@google/genai';
 
-/** Types whose content is text, beside `text/*`. */
+/** The media types whose content is text. */
 const TEXT =
   /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|x-ndjson|javascript|sql|.+\+(?:json|xml))|image\/svg\+xml)$/;
 
-/** Whether the content of a media type is text: models get it as text, since most of them take no other form of it. */
+/** Whether files of this media type are text. Models get them as text, because most models accept no files of these types. */
 export function isTextType(mediaType: string): boolean {
   return TEXT.test(mediaType);
 }
 
-/** A part as a model reads it: a text file as a text that names it, any other part as it is. */
+/** Converts a text file to a text part that names the file. Returns any other part unchanged. */
 export function readable(part: Part): Part {
   const { data, mimeType = '', displayName } = part.inlineData ?? {};
   if (!data || !isTextType(mimeType)) return part;
   return { text: textOfFile(Buffer.from(data, 'base64').toString('utf8'), mimeType, displayName) };
 }
 
-/** A content as a live session takes it: pictures, and files of text as text. For every other file it says that the model cannot read it. */
+/**
+ * Converts the files of a content for a live session: pictures stay, text files become texts, and any other file becomes a text which says that the model
+ * cannot read it.
+ */
 export function readableLive(content: Content): Content {
   if (!content.parts?.some(({ inlineData }) => inlineData)) return content;
   return { ...content, parts: content.parts.map((part) => describedLive(readable(part))) };

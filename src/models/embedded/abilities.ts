@@ -4,7 +4,7 @@ import { LONGEST_UNDERSTOOD } from './understand/text.ts';
 
 type Known = Pick<RuleContext, 'can' | 'rules'>;
 
-/** The abilities of the rules whose tools this agent has; a rule without a tool always counts. */
+/** The abilities of the rules whose tools this agent has, and of the rules without a tool. */
 export function abilitiesOf({ rules, can }: Known): NonNullable<Rule['ability']>[] {
   return rules.flatMap(({ ability, tool }) =>
     ability === undefined || (tool !== undefined && !can(tool.name)) ? [] : [ability],
@@ -27,7 +27,7 @@ export function unknownReply(context: RuleContext): Reply {
   const misses = conversation.turns.slice(0, -1).filter(({ spoken }) => spoken.includes(mark)).length;
   const examples = abilitiesOf(context).map(({ example }) => example[language]);
   const example = examples[misses % examples.length];
-  // The user has already seen the whole list, so show one example.
+  // The user has already seen the whole list in an earlier answer, so show one example.
   if (misses > 0 && !isTooLong && example !== undefined) return { thought, text: next(mark, example) };
   const opening = isTooLong ? tooLong(LONGEST_UNDERSTOOD) : first(mark);
   return { thought, text: `${opening}\n\n${abilities(context)}` };

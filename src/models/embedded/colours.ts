@@ -1,6 +1,6 @@
 import type { EmbeddedTexts } from './texts/en.ts';
 
-/** Pixels of a picture, four bytes each (red, green, blue, alpha). A decoder may return a reduced picture. */
+/** Pixels of a picture, four bytes each (red, green, blue, alpha). A decoder may reduce the picture. */
 export interface Pixels {
   width: number;
   height: number;

@@ -11,7 +11,7 @@ export interface Picture {
   base64: string;
 }
 
-/** A file that came with a message and is no picture. */
+/** A file that came with a message, other than a picture. */
 export interface AttachedFile extends Picture {
   name: string | undefined;
 }
@@ -35,7 +35,7 @@ export interface Turn {
   calls: Call[];
   /** The text that the model wrote in this turn. */
   spoken: string;
-  /** The text that the model wrote after its last call in this turn; empty until it has reported the outcome. */
+  /** The text that the model wrote after its last call in this turn. It is empty while the model has not reported the outcome. */
   closing: string;
 }
 
@@ -48,7 +48,7 @@ export type Asked = 'answer' | 'results' | 'continuation';
 /** The conversation so far, read from the contents of ADK's request. */
 export interface Conversation {
   turns: Turn[];
-  /** The calls that got a response after the model's last text. */
+  /** The calls that got a response after the model's last text: the next answer reports their outcomes. */
   fresh: Call[];
   asked: Asked;
 }

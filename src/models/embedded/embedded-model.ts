@@ -12,7 +12,7 @@ import { type Language, languageOf } from './understand/language.ts';
 /** The name of the embedded model as ADK knows it. */
 export const EMBEDDED_MODEL = 'duologue-embedded';
 
-/** How the embedded model behaves. */
+/** Options of the embedded model. */
 export interface EmbeddedModelOptions {
   /** Milliseconds between two pieces of a streamed text; 0 streams without waiting. */
   paceMs?: number;
@@ -105,7 +105,10 @@ export class EmbeddedModel extends BaseLlm {
   }
 }
 
-/** The rest of a cut answer. Rules usually give the same answer to the same message, so it is the text after `written`. */
+/**
+ * The rest of an answer that was cut off. The rules usually give the same answer again, so the rest is the text after `written`. If no rest is found, the
+ * text says that the model cannot continue.
+ */
 function restOf({ text = '' }: Partial<Reply>, written: string, language: Language): string {
   const rest = text.startsWith(written) ? text.slice(written.length) : '';
   if (rest.trim() !== '') return rest;

@@ -77,12 +77,12 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The calls of one tool in the order they were made. */
+/** The calls of one tool, in the order in which they were made. */
 export function callsOf(turns: readonly Turn[], tool: string): Call[] {
   return turns.flatMap((turn) => turn.calls).filter((call) => call.name === tool);
 }
 
-/** The calls whose response says that they are pending: they wait for the user. */
+/** The calls whose response says that they are pending. */
 export function waitingCalls(conversation: Conversation): Settled[] {
   return conversation.turns
     .flatMap((turn) => turn.calls)

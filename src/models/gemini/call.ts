@@ -5,14 +5,14 @@ import { setPartialArg } from '../../parse/partial-args.ts';
 import { failureOf, ModelFailure, messageOf } from '../provider-error.ts';
 import { readable } from '../text-files.ts';
 
-/** Whether a model still has ADK's own call, with the defects that `callGemini` repairs. */
+/** Whether a model uses ADK's own `generateContentAsync`, with the defects that `callGemini` repairs. */
 export function keepsStockCalls(model: Gemini): boolean {
   return model.generateContentAsync === Gemini.prototype.generateContentAsync;
 }
 
 /**
- * Calls Gemini. ADK's own call loses the signatures of texts, and treats a stream that was cut off as complete. Calls without
- * streaming, and calls through the Interactions API, still go through ADK. Throws a `ModelFailure`; an aborted call ends silently.
+ * Calls Gemini. ADK's own call loses the signatures of text parts, and treats a stream that was cut off as complete. Calls without streaming, and calls
+ * through the Interactions API, still use ADK's own call. Throws a `ModelFailure` when Gemini fails. An aborted call ends without an error.
  */
 export async function* callGemini(
   model: Gemini,
@@ -68,7 +68,10 @@ async function* ask(
   yield answer.end();
 }
 
-/** A content as Gemini accepts it: without metadata of ours or of other providers, and on the developer API without file names. */
+/**
+ * Converts a content for Gemini: removes `partMetadata`, which Duologue or another provider has set, and turns text files into texts. The developer API
+ * (not Vertex AI) accepts no file names, so they are removed for it.
+ */
 function acceptable(content: Content, vertexai: boolean): Content {
   if (
     !content.parts?.some(({ partMetadata, inlineData, fileData }) => partMetadata ?? inlineData ?? fileData)
@@ -88,7 +91,10 @@ function unnamed(part: Part): Part {
   return { ...part, ...(part.inlineData ? { inlineData } : {}), ...(part.fileData ? { fileData } : {}) };
 }
 
-/** Merges consecutive contents of the model. Gemini accepts a call only after the user or after responses, and a live model sends text and calls one by one. */
+/**
+ * Merges consecutive contents of the model: a live model produces texts and calls as separate contents, but Gemini accepts a call only in the first
+ * content of the model after the user or after function responses.
+ */
 function joined(contents: Content[]): Content[] {
   const turns: Content[] = [];
   for (const content of contents) {
@@ -117,7 +123,7 @@ function signed(content: Content): Content {
   return { ...content, parts };
 }
 
-/** Whether the service refuses a signature: `Corrupted thought signature`. */
+/** Whether Gemini refused the request because of a signature, with the error `Corrupted thought signature`. */
 function refusesSignatures(error: unknown): boolean {
   const { status } = error as { status?: unknown };
   return status === 400 && /thought.signature/i.test(messageOf(error));
@@ -135,7 +141,7 @@ class GeminiAnswer {
   private readonly parts: Part[] = [];
   private readonly tail: LlmResponse = {};
   private finishMessage: string | undefined;
-  /** A call whose arguments come in pieces. */
+  /** The call whose arguments are still arriving in pieces. */
   private open: { part: Part; args: Record<string, unknown>; path: string } | undefined;
 
   push(chunk: GenerateContentResponse): LlmResponse {
@@ -182,7 +188,7 @@ class GeminiAnswer {
     else this.parts.push(part);
   }
 
-  /** Joins the pieces of a text to one part, up to a signed piece. */
+  /** Appends a piece of text to the last part, if that part is of the same kind. After a part with a signature, the next piece starts a new part. */
   private say({ text = '', ...rest }: Part): void {
     const last = this.parts.at(-1);
     const isSame = last?.text !== undefined && (last.thought ?? false) === (rest.thought ?? false);

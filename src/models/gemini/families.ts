@@ -1,31 +1,34 @@
 import type { Tool } from '@google/genai';
 
-/** A tool that Gemini runs itself, named by its field in a setup. */
+/** The name of a tool that Gemini runs itself, as a field of `Tool`. */
 type BuiltIn = Exclude<keyof Tool, 'functionDeclarations'>;
 
 /** What a family of Gemini's live models accepts, and how it behaves. */
 export interface LiveFamily {
   name: '2.5' | '3.1' | '3.8' | '3.8 extended thinking';
-  /** How thinking is configured. `level`: always sent, because a setup without one is refused. */
+  /** Which field of the setup configures thinking. With `level`, the setup always has a thinking level, because the service refuses a setup without one. */
   thinking: 'budget' | 'optional level' | 'none' | 'level';
   /** Whether the setup may have `proactivity` and `enableAffectiveDialog`. */
   acceptsMoods: boolean;
   /**
-   * How the family treats the `behavior` of a function. `chosen`: only functions that are to be non-blocking declare it; `none`: no function may
-   * declare it; `explicit`: each function declares it; `all`: every call is non-blocking.
+   * Which functions declare `behavior` in the setup. `chosen`: only non-blocking functions; `none`: none, because the service refuses it; `explicit`:
+   * every function; `all`: every function, and all are non-blocking.
    */
   behavior: 'chosen' | 'none' | 'explicit' | 'all';
   /** The tools that Gemini runs itself. */
   builtIn: readonly BuiltIn[];
   /** Whether a function response may have `scheduling`. */
   acceptsScheduling: boolean;
-  /** Whether typed text is sent as realtime input, with which it interrupts the model. */
+  /** Whether typed text is sent as realtime input. Realtime input interrupts the model. */
   typesInRealtime: boolean;
-  /** Whether the setup must announce that a history follows. Other families just get the history without `turnComplete`, and do not answer it. */
+  /**
+   * Whether the setup must announce that a history follows. Without an announcement, the model answers the history unless it is sent with `turnComplete:
+   * false`.
+   */
   announcesHistory: boolean;
-  /** Whether each transcript of the user is a whole utterance. */
+  /** Whether each transcript of the user's speech is a whole utterance. */
   wholeUtterances: boolean;
-  /** Whether the model may continue after `turnComplete`, and reports when it is idle. */
+  /** Whether the model may continue after `turnComplete`, and reports when it becomes idle. */
   reportsIdle: boolean;
 }
 
@@ -72,7 +75,10 @@ const V3_8_THINKING: LiveFamily = {
   reportsIdle: true,
 };
 
-/** The first pattern that matches decides. Unknown names follow the newest family. */
+/**
+ * The families by patterns of model names; the first match decides. A string says why the model cannot be used. A name without a match belongs to the
+ * newest family.
+ */
 const FAMILIES: readonly [RegExp, LiveFamily | string][] = [
   [/-live-translate|-translate-live/, 'it only translates speech'],
   [/-transcribe-live|-live-transcribe/, 'it only writes down speech'],
@@ -90,7 +96,7 @@ export function liveFamilyOf(model: string): LiveFamily {
   );
 }
 
-/** The same family on Vertex AI. It has more tools there, and 2.5 has no non-blocking calls. */
+/** The same family on Vertex AI, where models have more built-in tools, and models of 2.5 have no non-blocking calls. */
 export function onVertex(family: LiveFamily): LiveFamily {
   const builtIn: BuiltIn[] = [...family.builtIn, 'retrieval'];
   if (family.name !== '2.5') return { ...family, builtIn };

@@ -23,7 +23,7 @@ export interface FrameOptions {
   hasIds: boolean;
   /** The tools whose calls the model does not wait for. */
   nonBlocking: ReadonlySet<string>;
-  /** Whether the service detects speech itself, which is known once it has accepted the setup. */
+  /** Returns whether the service detects speech itself. It is a function because this is known only after the service has accepted the setup. */
   detectsSpeech: () => boolean;
 }
 
@@ -36,7 +36,7 @@ export class FrameEncoder {
     this.options = options;
   }
 
-  /** The frame for an input; null when the service has no frame for it. */
+  /** Returns the frame for an input; null when the service has no frame for it. */
   encode(input: LiveInput): Frame | null {
     const { family } = this.options;
     switch (input.type) {

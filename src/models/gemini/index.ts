@@ -1,7 +1,6 @@
 /**
- * What only Gemini does: repairs of its HTTP calls (`call.ts`), and its live API as a provider of `live/`: setups by model
- * family, messages, frames and the socket. A model keeps nothing between two calls; the state of a live session belongs to its
- * connection.
+ * The code that only Gemini needs: repairs of ADK's HTTP calls (`call.ts`), and the live API of Gemini as a provider of `live/`, with setups by model
+ * family, messages, frames and the socket. A model keeps no state between two calls; the state of a live session belongs to its connection.
  */
 import {
   type BaseLlmConnection,
@@ -22,8 +21,8 @@ export interface DuologueGeminiParams extends GeminiParams {
 }
 
 /**
- * ADK's Gemini, repaired: it keeps signatures and notices a stream that was cut off. Its live connection resumes, reports failures as
- * text, and delivers interruptions and tool calls at once.
+ * ADK's Gemini with repairs. It keeps thought signatures, and reports a stream that was cut off as a failure. Its live connection resumes the session
+ * after a lost socket, says why a connection failed, and passes interruptions and tool calls to ADK at once.
  */
 export class DuologueGemini extends Gemini {
   private readonly baseUrl: string | undefined;

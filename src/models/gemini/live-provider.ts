@@ -16,12 +16,10 @@ import { FrameEncoder } from './frames.ts';
 import { liveConfigOf, nonBlockingNames } from './setup.ts';
 import { GeminiSocket } from './socket.ts';
 
-/**
- * The clients of Google for which the service refused a setup that turns its voice activity detection off. Later connections leave the detection on.
- */
+/** The instances of Google's client whose service refused a setup that turns voice activity detection off. Later connections of these instances leave it on. */
 const REFUSING = new WeakSet<GoogleGenAI>();
 
-/** Gemini cuts close reasons after 123 bytes, so the patterns match their beginnings. */
+/** The close reasons of Gemini. The service cuts a reason after 123 bytes, so each pattern matches the beginning of its text. */
 export const CLOSE_REASONS: readonly CloseReason[] = [
   [/default credentials/i, 'stop', 'NO_CREDENTIALS'],
   [/quota|billing|resource.?exhausted/i, 'stop', 'QUOTA'],
@@ -37,20 +35,24 @@ export const CLOSE_REASONS: readonly CloseReason[] = [
 /** Options of a live connection to Gemini. */
 export interface GeminiLiveOptions extends LiveConnectionOptions {
   /**
-   * Chooses the tools whose calls the model does not wait for, where it supports that: tools that wait for a user or a browser, and with 3.8 all
-   * tools that may change something. By default, tools with `nonBlocking: true` are chosen, and with 3.8 also tools without `changesNothing: true`.
+   * Returns whether calls of this tool are non-blocking, which means that the model continues without waiting for the response. Return true for tools that
+   * wait for a user or a browser, and with 3.8 also for tools that may change something. By default tools with `nonBlocking: true` are non-blocking, and
+   * with 3.8 also tools without `changesNothing: true`. Families without this choice ignore the option.
    */
   nonBlocking?: (tool: BaseTool) => boolean;
-  /** When the service drops old turns from a long session. With null it drops none, and the service ends a session that becomes too long. */
+  /** At which length of the session the service drops old turns. With null it drops none, and ends a session that becomes too long. */
   compression?: LiveConnectConfig['contextWindowCompression'] | null;
 }
 
-/** Whether a model still has ADK's own live connection, with the defects that `connectGemini` repairs. */
+/** Whether a model uses ADK's own live connection, with the defects that `connectGemini` repairs. */
 export function keepsStockConnection(model: Gemini): boolean {
   return model.connect === Gemini.prototype.connect;
 }
 
-/** Opens a live connection to Gemini. It resolves at once; a failure ends `receive()` of the connection with an error. */
+/**
+ * Opens a live connection to Gemini. It resolves before the socket is open; a failure of the service ends `receive()` of the connection with an error. It
+ * rejects when the model cannot hold a conversation, or lacks a built-in tool of the request.
+ */
 export async function connectGemini(
   model: Gemini,
   request: LlmRequest,
@@ -75,7 +77,10 @@ class GeminiLiveProvider implements LiveProvider {
   private readonly model: string;
   private readonly configOf: (handle: string | undefined) => LiveConnectConfig;
   private readonly announcesHistory: boolean;
-  /** Whether the client signals the start and end of speech. `none`: the setup never asked for that, so the service detects speech. */
+  /**
+   * Whether the client signals the start and the end of speech. `none`: the setup does not ask for signals, so the service detects speech. `asked`: the
+   * setup asks for them, and the service has not answered.
+   */
   private signals: 'none' | 'asked' | 'accepted' | 'refused' = 'none';
 
   constructor(client: GoogleGenAI, model: string, request: LlmRequest, options: GeminiLiveOptions = {}) {

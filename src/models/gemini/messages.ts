@@ -7,15 +7,15 @@ import type {
 import { callsIn } from '../function-calls.ts';
 import type { LiveMessage, LiveOutput } from '../live/provider.ts';
 
-/** Audio of any other sample rate is invalid. */
+/** Audio with a sample rate outside these limits is invalid. */
 const MIN_RATE = 8000;
 const MAX_RATE = 96_000;
 /** The values of `turnCompleteReason` that are not failures. */
 const GOOD_REASONS = ['TURN_COMPLETE_REASON_UNSPECIFIED', 'NEED_MORE_INPUT'];
 
 /**
- * Maps a message of the service. `reportsIdle`: the model family may continue after a turn. Returns null when the message
- * does not have the documented shape, so that invalid fields are never read as text, sound or a call.
+ * Converts a message of the service to a `LiveMessage`. `reportsIdle`: the model family may continue after a turn. Returns null when the message does not
+ * have the documented shape, so that invalid fields are never read as text, sound or a call.
  */
 export function readMessage(message: LiveServerMessage, reportsIdle: boolean): LiveMessage | null {
   if (!hasShape(message)) return null;
@@ -51,7 +51,7 @@ function outputOf(content: LiveServerContent, reportsIdle: boolean): LiveOutput 
   return output;
 }
 
-/** Converts token counts to the names that ADK reads. Gemini Live leaves thoughts out of its total, so they are added here. */
+/** Converts token counts to the names that ADK reads. Where the total of Gemini Live leaves thoughts out, they are added. */
 function usageOf(usage: UsageMetadata): GenerateContentResponseUsageMetadata {
   const { responseTokenCount, responseTokensDetails, promptTokenCount, totalTokenCount, thoughtsTokenCount } =
     usage;
@@ -66,7 +66,7 @@ function usageOf(usage: UsageMetadata): GenerateContentResponseUsageMetadata {
   } as GenerateContentResponseUsageMetadata;
 }
 
-/** A duration as Google writes it: `50s`, `1.5s`. Any other text counts as 0. */
+/** Converts a duration in Google's format (`50s`, `1.5s`) to milliseconds. Returns 0 for any other text. */
 function millisecondsIn(text: string | undefined): number {
   const seconds = Number.parseFloat(text ?? '');
   return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0;

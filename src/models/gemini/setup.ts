@@ -16,7 +16,7 @@ const SHARED = [
   'safetySettings',
 ] as const;
 
-/** The fields of ADK's configuration of a live run that every live session accepts. All others are left out. */
+/** The fields of ADK's configuration of a live run that every live session accepts. The setup gets no other field of it, except those in `MOODS`. */
 const LIVE = [
   'responseModalities',
   'speechConfig',
@@ -41,11 +41,14 @@ export interface SetupOptions {
   /** Names of the tools whose calls the model does not wait for. */
   nonBlocking: ReadonlySet<string>;
   handle?: string | undefined;
-  /** When the service drops old turns; null means that it drops none until the session ends. */
+  /** At which length of the session the service drops old turns; with null it drops none. */
   compression?: LiveConnectConfig['contextWindowCompression'] | null | undefined;
 }
 
-/** The setup of a live session: the fields of ADK's request that the model family accepts. Throws when the family lacks a tool. */
+/**
+ * Returns the setup of a live session: the fields of ADK's request that the model family accepts. Throws when the family lacks a built-in tool of the
+ * request.
+ */
 export function liveConfigOf(request: LlmRequest, options: SetupOptions): LiveConnectConfig {
   const { config = {}, liveConnectConfig } = request;
   const { family, handle, compression = COMPRESSION } = options;
@@ -123,7 +126,7 @@ function thinkingOf(given: Thinking, { thinking }: LiveFamily): { thinkingConfig
   }
 }
 
-/** Throws when the family lacks one of the tools. Otherwise the service would close the connection with a vague reason. */
+/** Returns the tools. Throws when the family lacks one of them; without this check the service would close the connection with a vague reason. */
 function known(tools: ToolListUnion, { family, model }: SetupOptions): ToolListUnion {
   const has = new Set<string>(['functionDeclarations', ...family.builtIn]);
   for (const tool of tools) {

@@ -156,7 +156,7 @@ export class GeminiSocket implements LiveSocket {
     const { webSocketFactory: factory } = live as unknown as { webSocketFactory?: Factory };
     if (typeof factory?.create !== 'function') return live;
     const create: Factory['create'] = (url, headers, callbacks) => {
-      // Signing in takes time. Meanwhile the connection may have been closed.
+      // Google's client authenticates before it creates the socket. The connection may have been closed meanwhile.
       if (this.isOver) throw new Error('The socket was closed before it was opened.');
       let isAsked = false;
       let early = 0;
@@ -165,7 +165,7 @@ export class GeminiSocket implements LiveSocket {
         // Node's WebSocket passes a string or a Buffer: both have a length.
         const { length = 0 } = data as { length?: number };
         const text = length > MAX_FRAME ? '' : String(data);
-        // Google's client has no session before the setup was sent: a frame that arrives earlier would make its event handler throw.
+        // Google's client has no session until it has sent the setup. A frame that arrives earlier would make its event handler throw.
         const isInTurn = isAsked && (this.session !== undefined || ++early <= MAX_EARLY);
         if (isInTurn && isObject(text)) return callbacks.onmessage({ data: text });
         this.isOver = true;

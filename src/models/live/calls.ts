@@ -4,7 +4,10 @@ import { CANCELLED } from '../../protocol/index.ts';
 import { callsIn } from '../function-calls.ts';
 import { noticeOf } from '../prompt-texts.ts';
 
-/** A call of the model. `ids` are all ids under which the live session made it; empty when the session only read the call in its history. */
+/**
+ * A call of the model. `ids` are the ids under which the live session made it and has not cancelled it. It is empty for a call that the session only read
+ * in its history.
+ */
 interface KnownCall {
   /** The id that ADK knows. */
   id: string;
@@ -12,7 +15,7 @@ interface KnownCall {
   name: string;
   args: Record<string, unknown>;
   ids: string[];
-  /** The number of the message that it came in. */
+  /** The number of the message that the call came in. */
   message: number;
   response?: FunctionResponse;
 }
@@ -27,7 +30,7 @@ export interface Answers {
   notices: { text: string; isSilent: boolean }[];
 }
 
-/** The largest number of open calls, and of repetitions of one call. A provider's server that exceeds it counts as broken. */
+/** The largest number of open calls, and of repetitions of one call. `add` throws when a server exceeds it. */
 const MAX_OPEN = 128;
 /** How many of the newest cancelled ids, and of the newest finished calls, are remembered. */
 const MAX_CANCELLED = 1000;
@@ -48,7 +51,7 @@ export class LiveCalls {
   private latest: KnownCall[] = [];
   private message = 0;
 
-  /** Whether the model waits for the response to a call. */
+  /** Whether a call that the session itself made has no response. */
   get areOpen(): boolean {
     return this.waiting > 0;
   }
@@ -110,7 +113,10 @@ export class LiveCalls {
     this.latest = this.latest.filter((made) => this.open.has(made));
   }
 
-  /** Adds the calls of one message. Returns the new calls, and the responses to repeated calls. Throws at more than `MAX_OPEN`. */
+  /**
+   * Adds the calls of one message. Returns the new calls, and the responses to repeated calls. Throws when the calls exceed `MAX_OPEN`, or when two open
+   * calls have the same id.
+   */
   add(calls: readonly NamedCall[]): { fresh: FunctionCall[]; responses: FunctionResponse[] } {
     this.message += 1;
     const fresh: FunctionCall[] = [];
@@ -152,7 +158,7 @@ export class LiveCalls {
     return unwanted;
   }
 
-  /** Records responses. `isKnownAll`: the session was resumed, and may know calls that the history no longer has. */
+  /** Records responses, and returns what to send to the model. `isKnownAll`: the session was resumed, and may know calls that the history no longer has. */
   answer(given: readonly FunctionResponse[], isKnownAll: boolean): Answers {
     const responses: FunctionResponse[] = [];
     const notices: Answers['notices'] = [];
@@ -180,7 +186,7 @@ export class LiveCalls {
     this.latest = [];
   }
 
-  /** Call it when the model ended its turn. From then on, a call that equals an answered one counts as a new call. */
+  /** Call it when the model ended its turn. From then on, a call that equals an answered call is a new call. */
   endTurn(): void {
     this.leaveTurn();
     this.answered.clear();

@@ -5,8 +5,8 @@ import type { AfterClose, CloseReason, SocketClose } from './provider.ts';
 const INVALID_DATA = [1002, 1003, 1007, 1009, 1010];
 
 /**
- * Decides what to do after a socket closed. `isSetUp`: the session had started; `isResuming`: its setup named an earlier session. The close reason
- * decides first, then the close code. The text of the failure contains no key.
+ * Decides what to do after a socket closed. `isSetUp`: the session had started; `isResuming`: its setup named an earlier session. The HTTP status of a
+ * refused upgrade decides first, then the close reason, then the close code. The text of the failure contains no key.
  */
 export function classifyClose(
   { code, reason, status }: SocketClose,
@@ -25,7 +25,7 @@ export function classifyClose(
     const [, then, failure] = known;
     // The session that the setup resumes may have been started with another model, so try a new session.
     if (failure === 'SETUP' && isResuming) return result('restart', failure);
-    // A new session that was refused at once would be refused again. A session that was to be resumed may just be too old.
+    // A new session that was refused at once would be refused again. A session that the setup resumes may only be too old.
     if (then !== 'stop' && !isSetUp && !isResuming && code !== 1011) return result('stop', 'SETUP');
     return result(then, failure);
   }

@@ -16,7 +16,7 @@ const RESUME_AT = 50;
 export interface LiveConnectionOptions {
   /** How long the server may take to accept the setup; 10 seconds by default. */
   setupTimeoutMs?: number;
-  /** How often to ping a silent server, and when it counts as lost; null never pings. */
+  /** How often to ping the server, and after how much silence the connection is lost; null: no pings. */
   ping?: LinkLimits['ping'];
   timer?: Timer;
   /** Returns a number from 0 to 1, for the pauses between attempts. */
@@ -27,7 +27,7 @@ export interface LiveConnectionOptions {
 export interface LiveStart {
   /** The conversation before a new session. */
   history: readonly Content[];
-  /** The session to resume; null starts a new one. */
+  /** The handle of the session to resume; null starts a new session. */
   handle: string | null;
 }
 

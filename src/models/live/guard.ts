@@ -19,7 +19,7 @@ export function guardConnection(connection: BaseLlmConnection, request: LlmReque
     return own === undefined ? rest : { ...rest, id: own };
   };
 
-  /** Replaces the model's ids of cancelled calls by the ids that ADK knows. When an id was used twice, the newest call is meant. */
+  /** Replaces the model's ids of cancelled calls by the ids that ADK knows. If the model used an id twice, it cancels the newest call with this id. */
   const withGivenIds = (response: LlmResponse): LlmResponse => {
     const facts = liveFactsOf(response);
     if (!facts.cancelledCalls || replaced.size === 0) return response;

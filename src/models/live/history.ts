@@ -2,7 +2,7 @@ import type { Content, FunctionCall, Part } from '@google/genai';
 import { noticeOf } from '../prompt-texts.ts';
 import { readableLive } from '../text-files.ts';
 
-/** A new session gets at most this many characters of the history, the newest ones. */
+/** The largest number of characters of the history that a new session gets. Older texts are left out. */
 const MAX_CHARACTERS = 100_000;
 
 /** ADK's tool by which an agent hands the conversation to another agent. */
@@ -42,7 +42,8 @@ function replayable(part: Part, calls: ReadonlyMap<string, FunctionCall>): Part[
   }
   if (part.thought) return [];
   if (text) return [{ text }];
-  // What the user spoke is left out: a session with sound in its history fails. A sound file that the user attached has a name.
+  // Leave out the recorded speech of the user, which has no name: a session with sound in its history fails. A sound file that the user attached has a
+  // name, and is only described.
   if (!inlineData || (inlineData.mimeType?.startsWith('audio/') && !inlineData.displayName)) return [];
   return readableLive({ parts: [{ inlineData }] }).parts ?? [];
 }

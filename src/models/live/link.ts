@@ -7,11 +7,11 @@ import type { CloseReason, SocketClose } from './provider.ts';
 export interface LinkLimits {
   /** How long the server may take to accept a setup. */
   setupMs: number;
-  /** How often to ping the provider, and after how much silence it counts as lost; null: no pings. */
+  /** How often to ping the provider, and after how much silence the socket is lost; null: no pings. */
   ping: { everyMs: number; lostMs: number } | null;
   /** How many sockets in a row may fail while a session is resumed. */
   tries: number;
-  /** A number from 0 to 1. It spreads the reconnects of connections that were lost together. */
+  /** Returns a number from 0 to 1, which spreads the reconnects of connections that were lost together. */
   random: () => number;
 }
 
@@ -39,7 +39,10 @@ export type LinkInput =
   | { type: 'time' }
   | { type: 'close' };
 
-/** The effects that the connection has to perform. `over` without a failure: nothing was lost, and the next input may open a new connection. */
+/**
+ * The effects that the connection has to perform. `over` without a failure: ADK closed the connection, or it was lost while the model was idle. The next
+ * input may open a new connection.
+ */
 export type LinkEffect =
   | { type: 'open'; n: number; handle: string | null }
   /** Closes the socket. `isDead`: the server does not answer, so it will not confirm the close. */
@@ -51,7 +54,6 @@ export type LinkEffect =
   | { type: 'forget' }
   | { type: 'over'; failure: ModelFailure | null };
 
-/** The state of the connection. */
 type State =
   | { is: 'idle' }
   | { is: 'connecting'; until: number }
@@ -64,14 +66,17 @@ type State =
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 8000;
 /**
- * How many attempts the first session of a connection gets: few, because the user waits. After `OLD_SESSION_TRIES` attempts to resume a session of an
- * earlier connection, a new session is started instead.
+ * How many attempts a connection has to open its first session: few, because the user waits. After `OLD_SESSION_TRIES` attempts to resume a session of an
+ * earlier connection, it starts a new session instead.
  */
 const FIRST_TRIES = 3;
 const OLD_SESSION_TRIES = 2;
-/** A connection that lasted this long resets the count of failed attempts. */
+/** A socket that was open this long resets the count of failed attempts. */
 const STABLE_MS = 10_000;
-/** Leave a busy server this long before it closes, but never sooner than `LEAST_MS` after it announced the close. */
+/**
+ * When the server announces a close while the model is busy, the socket is replaced `MARGIN_MS` before the close, but not sooner than `LEAST_MS` after the
+ * announcement.
+ */
 const MARGIN_MS = 3000;
 const LEAST_MS = 5000;
 
@@ -207,7 +212,7 @@ export class LiveLink {
     this.out.push({ type: 'ping', n: this.n });
   }
 
-  /** Replaces a socket whose close was announced: between two turns, or when its time is up. */
+  /** Replaces a socket whose close was announced: as soon as the model is idle, at the latest at `leaveAt`. */
   private leave(state: Extract<State, { is: 'open' }>, now: number): void {
     if (state.leaveAt === null) return;
     if (this.isBusy && now < state.leaveAt) return;
@@ -217,7 +222,7 @@ export class LiveLink {
       return;
     }
     this.out.push({ type: 'drop', n: this.n });
-    // A server counts as unreachable when it closes `limits.tries` connections in a row, each within `STABLE_MS`.
+    // The connection ends when the server announces the close of `limits.tries` sockets in a row, each within `STABLE_MS` after it opened.
     this.tries = this.isStable(state, now) ? 0 : this.tries + 1;
     if (this.tries >= this.limits.tries) {
       const message = 'The live model closed each connection within seconds.';

@@ -4,7 +4,7 @@ import type { LiveMessage, LiveTraits } from './provider.ts';
 /** Input of ADK or of the user, before it is encoded. */
 export type UserInput = { content: Content } | { blob: Blob } | { activity: 'start' | 'end' };
 
-/** How many pieces of sound and pictures are kept while there is no socket: two seconds of sound. */
+/** How many pieces of sound and pictures are kept while there is no socket: two seconds of sound in pieces of 20 ms. */
 const MAX_MEDIA = 100;
 
 /** Input that arrives while there is no socket, in order. */
@@ -30,8 +30,8 @@ export class OfflineInput {
 }
 
 /**
- * Input that was sent to the model and that the model has not reacted to: the last message, and unacknowledged responses to
- * calls. After a lost socket this says what to send once more; during silence, whether the model still has to answer.
+ * Input that was sent to the model and that the model has not reacted to: the last message, and responses to calls. After a lost socket it says what to
+ * send again. While the model is silent, it says whether the model still has to answer.
  */
 export class PendingInput {
   private readonly repliesTo: LiveTraits['repliesTo'];
@@ -43,14 +43,14 @@ export class PendingInput {
   private isInTurn = false;
   /** Whether input was sent in the middle of a turn. The next end of a turn ends that earlier turn, and not the answer to the input. */
   private endsEarlier = false;
-  /** Whether the message interrupts the model: output that is already on its way is no reaction to it. */
+  /** Whether the message interrupts the model. Output that the server sent before it got the message is no reaction to the message. */
   private isInterrupting = false;
 
   constructor({ repliesTo }: Pick<LiveTraits, 'repliesTo'>) {
     this.repliesTo = repliesTo;
   }
 
-  /** Whether the model has yet to react. */
+  /** Whether the model has yet to react to a message, or to a response to a call. */
   get isOpen(): boolean {
     return this.hasMessage || this.responses.some(({ response }) => this.repliesTo(response));
   }
@@ -60,7 +60,7 @@ export class PendingInput {
     return this.message !== null;
   }
 
-  /** Whether the model got anything to answer since it ended its turn. */
+  /** Whether the model got input to answer since it last completed a turn. */
   get expectsAnswer(): boolean {
     return this.isExpected;
   }
@@ -115,12 +115,12 @@ export class PendingInput {
     if (output?.userTranscript) this.expectAnswer();
     if (this.isInterrupting) {
       if (!isInterrupted && !turnEnd) return;
-      // The model stopped, or had ended before it got the message. The answer is still to come.
+      // The model stopped its output, or had ended its turn before it got the message. The answer to the message is still to come.
       this.isInterrupting = false;
       this.endsEarlier = !turnEnd;
       return;
     }
-    // The message caused the interruption. Its answer is still to come.
+    // The message caused this interruption. The answer to the message is still to come.
     if (isInterrupted && !says) return;
     if (says || (turnEnd && !this.endsEarlier)) this.acknowledge();
   }
@@ -138,7 +138,7 @@ export class PendingInput {
     this.isExpected = false;
   }
 
-  /** The message that may have been lost with the socket, to be sent again. Returned only once; then null. */
+  /** Returns the message if it may have been lost with a socket and was not yet sent again; otherwise null. The caller sends it again. */
   takeRepeat(): Content | null {
     const { message } = this;
     if (!this.isFresh || !message || message.isRepeated) return null;
@@ -146,7 +146,7 @@ export class PendingInput {
     return message.content;
   }
 
-  /** Stops waiting for a reaction. */
+  /** Stops waiting for a reaction of the model. */
   clear(): void {
     this.acknowledge();
     this.isInterrupting = false;

@@ -17,13 +17,13 @@ import type { FailureCode, ModelFailure } from '../provider-error.ts';
  */
 export interface LiveProvider {
   readonly traits: LiveTraits;
-  /** How the provider words its closes. The first pattern that matches decides; see `classifyClose`. */
+  /** Patterns for the close reasons of the provider. The first pattern that matches decides; see `classifyClose`. */
   readonly closeReasons: readonly CloseReason[];
   /** Opens a socket and sends the setup. It returns at once and never throws; results and failures come as events. */
   open(setup: LiveSetup, events: LiveSocketEvents): LiveSocket;
   /** Called when the server accepted the setup of the last `open`. */
   onAccepted?(): void;
-  /** Called when the server refused every setup. Returns true when the provider has changed its setup, so that another attempt may succeed. */
+  /** Called when the connection failed. Returns true when the provider has changed its setup, so that a new connection may succeed. */
   simplifySetup?(failure: ModelFailure): boolean;
 }
 
@@ -45,16 +45,16 @@ export interface LiveTraits {
 
 /** How one socket is opened. */
 export interface LiveSetup {
-  /** The session to resume; null starts a new one. */
+  /** The handle of the session to resume; null starts a new session. */
   handle: string | null;
 }
 
-/** What a socket reports, in order. Nothing follows `onClose` or `onUnreadable`. */
+/** The callbacks of a socket. No callback follows `onClose` or `onUnreadable`. */
 export interface LiveSocketEvents {
   /** The server accepted the setup. */
   onOpen(): void;
   onMessage(message: LiveMessage): void;
-  /** The server is alive: it answered a ping. */
+  /** The server answered a ping, or the socket cannot send pings now. */
   onPong(): void;
   /** The server sent a frame that the provider cannot read. */
   onUnreadable(): void;
@@ -67,22 +67,22 @@ export interface LiveSocket {
   readonly isPaused: boolean;
   /** Encodes and sends an input. An input that the server has no frame for is ignored. */
   send(input: LiveInput): void;
-  /** Stops reading: further messages wait at the server. */
+  /** Stops reading the socket, so that further messages are not delivered until `resume`. */
   pause(): void;
   resume(): void;
-  /** Sends a ping; `onPong` follows. For a socket that cannot send pings, or is paused, `onPong` follows all the same. */
+  /** Sends a ping; `onPong` follows. A socket that is paused, or cannot send pings, calls `onPong` at once. */
   ping(): void;
-  /** Closes the socket. `isDead`: without waiting for the server. No event follows. */
+  /** Closes the socket; no callback follows. With `isDead` it does not wait for the server to confirm the close. */
   close(isDead?: boolean): void;
 }
 
 /** Something to send to the model. */
 export type LiveInput =
-  /** The conversation before this session, for a session that is new. `startsTurn`: the model answers it. */
+  /** The earlier conversation, for a new session. `startsTurn`: the model answers it. */
   | { type: 'history'; turns: Content[]; startsTurn: boolean }
   /** A message of the user. The model stops its output and answers. */
   | { type: 'message'; content: Content }
-  /** Text of the server, such as a late result. `startsTurn`: the model answers it. */
+  /** A text that Duologue adds, such as the result of a call that this session does not know. `startsTurn`: the model answers it. */
   | { type: 'note'; content: Content; startsTurn: boolean }
   | { type: 'responses'; responses: FunctionResponse[] }
   /** A piece of sound, or a picture. */
@@ -96,11 +96,11 @@ export interface LiveMessage {
   output?: LiveOutput;
   /** Calls of the model. They may lack ids. */
   calls?: FunctionCall[];
-  /** Ids of calls that the model no longer wants results of. */
+  /** Ids of calls whose results the model no longer wants. */
   cancelledCalls?: string[];
   /** The session can be resumed from this handle. */
   resumption?: { handle: string; resumable?: boolean };
-  /** The server closes the connection in that many milliseconds. */
+  /** The server closes the connection after this time, in milliseconds. */
   goAwayMs?: number;
 }
 

@@ -2,7 +2,7 @@ import { AsyncQueue, type LlmResponse } from '@google/adk';
 
 /** The responses of a live connection, in order, for one reader. */
 export class LiveResponses extends AsyncQueue<LlmResponse> {
-  /** Whether the reader waits for the next response. ADK asks for it only after it has handled all earlier ones. */
+  /** Whether the reader, which is ADK, waits for the next response. ADK asks for a response only after it has handled all earlier ones. */
   isAwaited = false;
 
   override push(response: LlmResponse): void {
@@ -15,7 +15,7 @@ export class LiveResponses extends AsyncQueue<LlmResponse> {
   }
 }
 
-/** An iterator, not a generator: every token passes through it, and a generator costs several times as much. */
+/** This class implements the iterator itself, because every token passes through it and a generator function costs several times as much. */
 class Reading implements AsyncGenerator<LlmResponse, void, void> {
   private readonly responses: LiveResponses;
   private readonly source: AsyncIterator<LlmResponse>;

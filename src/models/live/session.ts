@@ -15,7 +15,7 @@ export type SessionEffect =
   | { type: 'emit'; response: LlmResponse }
   | { type: 'link'; input: LinkInput };
 
-/** The facts of a `turnComplete` after which the model continues, because it ended only earlier output or a turn with calls. */
+/** The facts for a `turnComplete` that ends only earlier output, or a turn whose calls are open. The model continues after it. */
 const CONTINUES = { continues: true, wasIdle: true };
 /** Tells ADK that this session cannot be resumed, so that its next connection starts a new one. */
 const NOT_RESUMABLE: LlmResponse = { liveSessionResumptionUpdate: { resumable: false } };
@@ -37,12 +37,12 @@ export class LiveSession {
   private hasBegun = false;
   /** Whether an earlier connection started the session. */
   private isOld = false;
-  /** Results of calls that the session does not know, as text. */
+  /** Results of calls that the session does not know, as texts. They wait until the model is idle. */
   private notices: { text: string; isSilent: boolean }[] = [];
   private wasBusy = false;
   private out: SessionEffect[] = [];
 
-  /** `history`: the conversation before a new session. `newCallId`: for calls that come without an id. */
+  /** `history`: the conversation that a new session gets. `newCallId`: returns an id for a call that comes without one. */
   constructor(traits: LiveTraits, history: readonly Content[], newCallId: () => string) {
     this.history = history;
     this.newCallId = newCallId;
@@ -64,7 +64,7 @@ export class LiveSession {
     return expiresAt === null ? wakesAt : Math.min(wakesAt, expiresAt);
   }
 
-  /** Replaces the history for a new session. */
+  /** Replaces the history that a new session gets. */
   setHistory(history: readonly Content[]): void {
     this.history = history;
   }
@@ -113,11 +113,11 @@ export class LiveSession {
     const { turn, pending } = this;
     const { output, resumption, goAwayMs } = message;
     this.silence.restart(now);
-    // A turn ends late, because its transcripts may follow its end. Calls or parts that arrive while input is unanswered belong to the next
-    // turn, so end the earlier one first.
+    // The end of a spoken turn is delayed, because its transcripts may arrive after it. Calls or parts that arrive while input is unanswered belong to the
+    // next turn, so emit the delayed end first.
     if ((message.calls || output?.parts?.length) && pending.isOpen) this.deliver(turn.complete());
     pending.observe(message, turn.isClosing);
-    // The model answers speech during an open call in a separate turn.
+    // The user spoke while a call is open. The model answers that in a separate turn.
     if (output?.userTranscript?.text) this.calls.leaveTurn();
     const calls = (message.calls ?? []).map((call) => ({ ...call, id: call.id || this.newCallId() }));
     const { fresh, responses } = this.calls.add(calls);
@@ -132,7 +132,7 @@ export class LiveSession {
     return this.done();
   }
 
-  /** Checks the timeouts. `isReading`: the socket is being read, so the provider really is silent. */
+  /** Checks the timeouts. `isReading`: the socket is not paused. While it is paused, silence does not mean that the provider has sent nothing. */
   advance(now: number, isReading = true): SessionEffect[] {
     if (!isReading) this.silence.restart(now);
     this.deliver(this.turn.complete(now));
@@ -177,7 +177,7 @@ export class LiveSession {
       return this.sendNotices(true);
     }
     this.deliver(this.turn.complete());
-    // The user interrupted before the model started to answer: the model may never send a `turnComplete` for that.
+    // The user interrupted before the model started to answer. The model may never send a `turnComplete` for that, so emit it here.
     if (!this.turn.isBusy) this.emit(this.mute.release());
     this.mute.expectAnswer();
     this.sendNotices(false);
@@ -192,7 +192,7 @@ export class LiveSession {
     this.send({ type: 'responses', responses });
   }
 
-  /** Sends results that the session does not know. A note interrupts the model, so it waits until the model is idle. */
+  /** Sends the results of calls that the session does not know. A note with `startsTurn` interrupts the model, so it is sent only while the model is idle. */
   private sendNotices(startsTurn: boolean): void {
     if (this.notices.length === 0 || !this.isReady || (startsTurn && this.isBusy)) return;
     const notices = this.notices.splice(0);
@@ -209,7 +209,7 @@ export class LiveSession {
     this.deliver([{ liveSessionResumptionUpdate: update }]);
   }
 
-  /** Handles a model that is silent for too long: sends the message again if it may have been lost, or ends the turn. */
+  /** Handles a model that was silent for too long: sends the message again if it may have been lost with a socket, otherwise ends the turn. */
   private endSilence(now: number): void {
     const { pending, turn } = this;
     this.silence.restart(now);

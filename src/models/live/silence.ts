@@ -44,12 +44,12 @@ export class Mute {
 /** How long a model with pending input may be silent: normally, and after its session was resumed. */
 const ANSWER_MS = 60_000;
 const RESUMED_MS = 10_000;
-/** How long a model may pause before its turn counts as over, if it was interrupted or speaks without pending input. */
+/** How long a model may pause before its turn is taken to be over, if it was interrupted or speaks without pending input. */
 const UNASKED_MS = 3000;
-/** How long completely generated audio may play until the model must have ended its turn. */
+/** How long the model may take to end its turn after it has generated all audio, because the audio is still playing. */
 const PLAYING_MS = 600_000;
 
-/** Computes when a silent model has timed out: in the middle of a turn, and while input is pending. It changes none of the objects that it gets. */
+/** Computes when a silent model times out: in the middle of a turn, and while input is pending. It only reads the other objects. */
 export class SilenceTimeout {
   private readonly turn: TurnOutput;
   private readonly calls: LiveCalls;
@@ -64,17 +64,17 @@ export class SilenceTimeout {
     this.traits = traits;
   }
 
-  /** Restarts the timeout: the provider sent something, or got something to answer. */
+  /** Restarts the timeout. Call it when the provider sent something, or got something to answer. */
   restart(now: number): void {
     this.since = now;
   }
 
-  /** When the model times out; null while it has nothing to say, or waits for the response to a call. */
+  /** When the model times out; null while nothing is expected of it, or while it waits for the response to a call. */
   get expiresAt(): number | null {
     const { turn, pending, calls, since } = this;
     if (turn.isCut && !pending.isOpen) return since + UNASKED_MS;
     if (calls.areOpen && !this.isDueBesideCalls()) return null;
-    // After a lost socket the server may never say that the turn is over.
+    // After a lost socket the server may never send the end of the turn.
     if (turn.isPlaying && !pending.isOpen) return since + (pending.isJustResumed ? UNASKED_MS : PLAYING_MS);
     if (turn.isBusy && !pending.expectsAnswer) return since + UNASKED_MS;
     if (!turn.isBusy && !pending.isOpen) return null;
@@ -84,7 +84,7 @@ export class SilenceTimeout {
   /** Whether the model has to say something although calls are open: it is speaking, or no call keeps it from answering. */
   private isDueBesideCalls(): boolean {
     const { turn, pending, calls, traits } = this;
-    // A model that reports when it is idle works until its calls are answered.
+    // A model that reports when it is idle stays busy until its calls are answered, and may be silent meanwhile.
     if (turn.isBusy && !traits.reportsIdle) return true;
     return pending.hasMessage && !calls.areBlocking(traits.nonBlocking);
   }

@@ -12,13 +12,13 @@ interface Slot {
 interface Entry {
   content: Content;
   slots: Slot[];
-  /** Whether the model no longer waits for the calls of this entry: a response to one of them counts as late. */
+  /** Whether the model no longer waits for the calls of this entry. A response to one of them is then `late`. */
   isPast: boolean;
 }
 
 /**
- * What to do after a response to a call. `due`: all calls of the same content have responses, so call the model. `waiting`: other calls have no
- * response yet. `settled`: do nothing. `late`: give the model the response as a text.
+ * What to do after a response to a call. `due`: all calls of the same content have responses, so call the model. `waiting`: other calls of that content
+ * have no response yet. `settled`: do nothing. `late`: give the model the response as a text.
  */
 export type Answered =
   | { kind: 'due' | 'waiting' | 'settled' }
@@ -32,7 +32,7 @@ export class LiveConversation {
   private readonly entries: Entry[] = [];
   private readonly ids = new Set<string>();
 
-  /** Whether the last calls are still open. */
+  /** Whether the model waits for responses to the calls of the newest content. */
   get isWaiting(): boolean {
     const last = this.entries.at(-1);
     return last !== undefined && !last.isPast && last.slots.some(isOpen);
@@ -60,7 +60,7 @@ export class LiveConversation {
     this.add(content, false);
   }
 
-  /** Stops waiting for responses to the open calls. Responses that arrive from now on count as late. */
+  /** Stops waiting for responses to the open calls. Responses that arrive after this are `late`. */
   moveOn(): void {
     const last = this.entries.at(-1);
     if (last) last.isPast = true;

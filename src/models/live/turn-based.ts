@@ -43,7 +43,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly fastPath: FastPath | undefined;
   private readonly out = new LiveResponses();
   private generation: Generation | undefined;
-  /** Texts with late responses, which wait until the generation has ended. */
+  /** Late responses to calls, as texts (`noticeOf`). They are added to the conversation when the generation has ended. */
   private late: string[] = [];
   private callsInARow = 0;
   private isClosed = false;
@@ -97,7 +97,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.conversation.moveOn();
     if (!wasTalking && wasWaiting) this.out.push({ interrupted: true });
     if (wasTalking || wasWaiting) this.endTurn({ continues: false });
-    // The caller expects a `turnComplete` after every interruption, also while the model is idle.
+    // Duologue's server expects a `turnComplete` after every interruption, also while the model is idle.
     else this.endTurn({ continues: false, wasIdle: true });
   }
 
@@ -159,7 +159,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     };
     const { retryPolicy } = this;
     const { signal } = generation.controller;
-    // Tokens are pushed as they arrive. If each were pulled, it would cost a promise.
+    // `callModel` passes each token to this function. Reading the tokens from its iterator would cost a promise for each.
     const fastPath = (partial: LlmResponse): Promise<void> | undefined => {
       if (this.generation !== generation) return undefined;
       for (const { text, thought } of partial.content?.parts ?? [])

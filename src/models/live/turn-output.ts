@@ -3,11 +3,14 @@ import type { FunctionCall, GroundingMetadata, Part, Transcription } from '@goog
 import { withLiveFacts } from '../../adk/live-facts.ts';
 import type { LiveMessage, LiveOutput, LiveTraits } from './provider.ts';
 
-/** The largest text of one turn. No model or user says that much, so a server that exceeds it counts as broken. */
+/** The largest text of one turn. No model or user says that much, so `push` throws when a server exceeds it. */
 const MAX_CHARACTERS = 1_000_000;
-/** How many token counts that came between two turns are kept. */
+/** How many token counts are kept that arrive between two turns. */
 const MAX_COUNTS = 100;
-/** A part with one of these fields counts as output of the model. Calls are handled elsewhere, and a part with only a signature is not output. */
+/**
+ * A part with one of these fields is output of the model. Parts with calls are not listed, because `push` gets the calls separately. A part with only a
+ * signature is no output.
+ */
 const SAYING = ['text', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult'] as const;
 /** The fields of a response for the transcripts of both sides. */
 const TRANSCRIPTS = { user: 'inputTranscription', model: 'outputTranscription' } as const;
@@ -24,7 +27,7 @@ export class TurnOutput {
   private texts: Part[] = [];
   private readonly transcripts = { user: '', model: '' };
   private grounding: GroundingMetadata | undefined;
-  /** Token counts that came between two turns; the next turn reports them. */
+  /** Token counts that arrived between two turns. They are reported with the next turn. */
   private usage: LlmResponse[] = [];
   private hasSpoken = false;
   /** The end of a turn that is delayed until `at`. */
@@ -146,7 +149,7 @@ export class TurnOutput {
   private pushUserTranscript({ text, finished }: Transcription, out: LlmResponse[]): void {
     const { wholeUtterances } = this.traits;
     if (text) {
-      // The user said this after the turn whose end is delayed.
+      // The user said this after the turn whose end is delayed, so emit that end first.
       out.push(...this.complete());
       this.transcripts.user += text;
       if (!wholeUtterances) out.push({ inputTranscription: { text, finished: false }, partial: true });
@@ -217,7 +220,7 @@ export class TurnOutput {
         out.push({ content: { role: 'model', parts: [text] }, partial: true });
         continue;
       }
-      // Sound is parallel to text. Every other part comes after the text before it, so that text is emitted first.
+      // Sound accompanies the text. Every other part comes after the text before it, so emit that text first.
       if (!part.inlineData) out.push(...this.flushTexts());
       else this.hasSpoken ||= transcribesOutput;
       out.push({ content: { role: 'model', parts: [part] } });

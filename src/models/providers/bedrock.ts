@@ -1,6 +1,6 @@
 import { at, type Environment, maker, needed, type Provider } from './provider.ts';
 
-/** Amazon Bedrock. AWS credentials are often set for other purposes, so their presence does not select it. */
+/** Amazon Bedrock. AWS credentials are often set for other purposes, so credentials alone do not select Bedrock. */
 export const bedrock: Provider = {
   model: 'anthropic.claude-sonnet-5-5',
   recipe(env, name) {

@@ -3,7 +3,7 @@ import { at, type Environment, maker, needed, type Provider } from './provider.t
 /** The package for OpenAI's two APIs, Chat Completions and Responses. */
 const OPENAI = { package: '@ai-sdk/openai', version: '3.0.139' };
 
-/** OpenAI, by its Responses API unless the environment says otherwise. */
+/** OpenAI, by its Responses API unless `DUOLOGUE_OPENAI_API` is `chat`. */
 export const openai: Provider = {
   key: 'OPENAI_API_KEY',
   model: 'gpt-6-luna',

@@ -13,17 +13,17 @@ type ProviderOfModels = ((id: string) => AiSdkModel) & {
 /** How to create a model of one provider: its package, and the settings from the environment. */
 interface Recipe {
   package: string;
-  /** The version that goes with `ai` 6. */
+  /** The version of the package that fits `ai` 6. */
   version: string;
   make(loaded: Loaded, id: string): AiSdkModel;
-  /** Keys that are removed from every error. */
+  /** Keys that are removed from every error text. */
   secrets: string[];
   providerOptions?: Record<string, Record<string, unknown>>;
 }
 
 /** A provider of models that comes with a package of the AI SDK. */
 export interface Provider {
-  /** The default model; null when the operator must name a model, because the server is their own. */
+  /** The default model; null for a server of the operator, where only the operator knows the names of the models. */
   model: string | null;
   /** The environment variable that selects this provider when it is set. */
   key?: string;
@@ -38,7 +38,7 @@ export function needed(env: Environment, model: string, variable: string): strin
   return value;
 }
 
-/** The setting for an address of the service other than the default; empty when none is given. */
+/** The setting for the address of the service; empty to use the default address. */
 export function at(baseURL: string | undefined): { baseURL?: string } {
   return baseURL ? { baseURL } : {};
 }

@@ -10,7 +10,7 @@ import { type SpeechEvent, type SpeechToText, Utterance, UtteranceDetector } fro
 /** The engines and settings that add speech to a model. */
 export interface SpeechOptions {
   speechToText: SpeechToText;
-  /** Without it the model understands speech, and answers in writing. */
+  /** Without an engine for text-to-speech, the model understands speech and answers in writing. */
   textToSpeech?: TextToSpeech;
   /** Called when an answer could not be spoken. The user still gets its text. */
   onSpeechError?: (error: unknown) => void;
@@ -35,7 +35,7 @@ export class SpeechConnection implements BaseLlmConnection {
   /** Resolves when the texts of all earlier utterances have been passed to the model. */
   private understood: Promise<void> = Promise.resolve();
   private readonly waiting = new Set<Utterance>();
-  /** The newest picture of a camera, which goes with the next message. */
+  /** The newest picture of the camera. It is sent with the next message. */
   private picture: Part | undefined;
   /** The partial text of the model's answer that was already passed to the speaker. */
   private read = '';
@@ -159,7 +159,7 @@ export class SpeechConnection implements BaseLlmConnection {
     this.out.push({ turnComplete: true, ...withLiveFacts({ continues: false }) });
   }
 
-  /** Passes the responses of the model to ADK, and their text to the speaker. A `turnComplete` waits until the whole turn was spoken. */
+  /** Passes the responses of the model to ADK, and their text to the speaker. A `turnComplete` is passed on when the whole turn has been spoken. */
   private async relay(): Promise<void> {
     for await (const response of this.inner.receive()) {
       if (response.interrupted) this.mute();
@@ -201,7 +201,7 @@ export class SpeechConnection implements BaseLlmConnection {
 
 function samplesOf(base64: string): Int16Array {
   const bytes = Buffer.from(base64, 'base64');
-  // Copied, because a slice of Node's shared buffer may begin at an odd address.
+  // Copy the samples: a slice of Node's shared buffer may begin at an odd address, where an `Int16Array` cannot begin.
   const samples = new Int16Array(bytes.length >> 1);
   for (let i = 0; i < samples.length; i++) samples[i] = bytes.readInt16LE(i * 2);
   return samples;

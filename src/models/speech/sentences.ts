@@ -1,4 +1,4 @@
-/** A longer sentence is spoken in pieces. */
+/** The largest number of characters of a sentence. A longer sentence is spoken in pieces. */
 const LONGEST = 240;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'sentence' });
@@ -15,7 +15,7 @@ export class Sentences {
     const last = segments.pop() ?? '';
     this.text = last;
     if (last.length >= LONGEST) {
-      const cut = placeToBreathe(last);
+      const cut = pausePosition(last);
       segments.push(last.slice(0, cut));
       this.text = last.slice(cut);
     }
@@ -30,7 +30,7 @@ export class Sentences {
   }
 }
 
-function placeToBreathe(text: string): number {
+function pausePosition(text: string): number {
   for (const mark of [/[,;:、，]\s*(?=[^,;:、，]*$)/, /\s(?=\S*$)/]) {
     const found = mark.exec(text.slice(0, LONGEST));
     if (found && found.index > LONGEST / 4) return found.index + found[0].length;

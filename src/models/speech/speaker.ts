@@ -7,7 +7,7 @@ export type TextToSpeech = (text: string, options: { signal: AbortSignal }) => A
 /** At 24 kHz: sound is emitted in pieces of at most 100 ms. */
 const PIECE = 2400;
 
-/** Speaks sentences one after the other. A sentence that cannot be spoken is left out: the user has its text. */
+/** Speaks sentences one after the other. When the engine fails for a sentence, `onError` is called and the next sentence follows: the user has the text. */
 export class Speaker {
   private readonly engine: TextToSpeech;
   private readonly emit: (samples: Int16Array) => void;
@@ -26,7 +26,7 @@ export class Speaker {
     this.last = this.last.then(() => unlessAborted(this.speak(sentence, signal), signal));
   }
 
-  /** Stops at once, and discards all sentences. */
+  /** Stops speaking at once, and discards all sentences. */
   stop(): void {
     this.controller.abort();
     this.controller = new AbortController();

@@ -34,7 +34,7 @@ export class Utterance {
       });
       return text.trim();
     });
-    // Nothing awaits the text of a cancelled utterance: avoid an unhandled rejection.
+    // No code awaits the text of a cancelled utterance. Avoid an unhandled rejection.
     this.text.catch(() => undefined);
   }
 

@@ -7,10 +7,10 @@ import type { Language } from '../understand/language.ts';
 const WITH_FILE =
   /\b(?:what|which|describe|read|summari[sz]e|see|look|this|that|file|document|attachment|attached|pdf|csv|text|lines?|size|how|here|got)\b|何|なに|なん|要約|まとめ|読|見て|これ|どう|ファイル|文書|資料|添付|大きさ|サイズ|行/i;
 
-/** The longest part of a text file that is quoted. */
+/** How many characters of the first line of a text file are quoted. */
 const QUOTED = 80;
 
-/** Says in words which files came with a message: names, types, sizes, and of a text its lines and its beginning. */
+/** Describes the files of a message: name, type and size of each, and of a text file also the number of lines and the first line. */
 export const file: Rule = {
   name: 'file',
   match({ text, language, conversation }) {

@@ -37,7 +37,7 @@ export const en = {
     refused: (subject: string, why: string) => `${upper(subject)} was refused: ${sentence(why)}`,
     failed: (subject: string, why: string) => `${upper(subject)} failed: ${sentence(why)}`,
     silent: (subject: string) => `I got no result for ${subject}, so I cannot say whether it happened.`,
-    /** Formats an error text of a tool that has no translation. */
+    /** Formats the reason of a failure: the error text of a tool, or its translation. */
     reason: (why: string) => why,
   },
 
@@ -145,7 +145,7 @@ export const en = {
   } satisfies Record<string, { thought: string; reply: (name: string, abilities: string) => string }>,
 };
 
-/** The type of the catalogue that every language must provide. */
+/** The texts that every language must have. */
 export type EmbeddedTexts = typeof en;
 
 function upper(text: string): string {

@@ -5,5 +5,5 @@
 import { en } from './en.ts';
 import { ja } from './ja.ts';
 
-/** What the embedded model says, by language. */
+/** The texts of the embedded model, by language. */
 export const TEXTS = { en, ja };

@@ -1,6 +1,6 @@
 import type { EmbeddedTexts } from './en.ts';
 
-/** What the embedded model says in Japanese. */
+/** The Japanese texts of the embedded model. */
 export const ja: EmbeddedTexts = {
   abilities: [
     '画像：送信すると、形式・大きさと、復号できれば主な色をお伝えします',
