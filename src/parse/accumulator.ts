@@ -12,13 +12,13 @@ import { emptyRecord, nameApi, type ParsedResponse } from './record.ts';
 import { excerpt, failureRecord, type ParseOptions, settle } from './settle.ts';
 
 /**
- * Collects one stream, in pieces of any size, and reads it into one record. Text may be cut anywhere, also inside a
- * character when it arrives as bytes. An accumulator is used for one stream.
+ * Collects the pieces of one stream and reads them into one record. A piece may have any size, and a piece of bytes may end inside
+ * a character. Create one accumulator for each stream.
  */
 export interface Accumulator {
   /**
-   * Adds the next piece: text, bytes, one decoded event or a list of them. Returns the accumulator. It never
-   * throws on plain data.
+   * Adds the next piece: text, bytes, one decoded event or a list of events. Returns the accumulator. It never throws for plain
+   * data; reading a proxy or an object with getters can throw.
    */
   push(input: unknown): Accumulator;
   /**
@@ -90,7 +90,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   function read(whole: Obj, complete: boolean): void {
     if (!api || !description) return;
     if (body) {
-      // Several responses in one stream: text and calls add up, the other fields are those of the last response.
+      // The stream has several responses. The record joins their texts and calls. The fields cleared here come from the last response alone.
       warn(warnings, 'multiple_responses', 'one record joins them; parseBatch reads each');
       record.finish = record.id = record.status = record.usage = null;
       delete record.stopDetail;

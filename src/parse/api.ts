@@ -2,7 +2,7 @@ import type { Streaming } from './fold.ts';
 import type { Obj } from './json.ts';
 import type { Finish, Output, ResponseFacts } from './reading.ts';
 
-/** The field names of an API by their meaning; several names of one meaning are separated by spaces. */
+/** Maps a meaning to the name that an API uses for it. Several names of one meaning are separated by spaces. */
 export type Names<Thing extends string> = { readonly [T in Thing]?: string };
 
 /** The meanings of the fields of a body or of one of its choices. */
@@ -14,13 +14,13 @@ export type BodyField =
   | 'status'
   | 'message'
   | 'content'
-  /** The content, or an object whose message has the content. */
+  /** The content itself, or an object with a field `message` that has the content. */
   | 'output'
   /** The content, where it is a plain text. */
   | 'text'
-  /** An object that has the text. */
+  /** An object whose field `text` is the content (AI21). */
   | 'textOfData'
-  /** The stop reason. When a choice has both kinds of names, `finishReason` wins. */
+  /** `finishReason` and `stopReason` are both the stop reason. When a choice has a field of each, the parser uses that of `finishReason`. */
   | 'finishReason'
   | 'stopReason'
   /** An object with the reason why the response is incomplete. */
@@ -28,7 +28,7 @@ export type BodyField =
   /** The stop sequence at which the model stopped. */
   | 'sequence'
   | 'error'
-  /** The sources of the answer beside the choices, as objects (`sources`) and as URLs (`addresses`). */
+  /** The sources of the answer that the body lists outside its choices, as objects (`sources`) or as URLs (`addresses`). */
   | 'sources'
   | 'addresses'
   | 'safety'
@@ -39,13 +39,13 @@ export type BodyField =
   | 'meta'
   | 'metrics'
   | 'serverTools'
-  /** A field that `readOwn` of the API reads. */
+  /** A field that only this API has. `readOwn` of its description reads it. */
   | 'own';
 
 /** The meanings of the fields of a part, beside its type and its text. */
 export type PartField = 'thought' | 'signature' | 'sources';
 
-/** The kinds of parts that are recognised by name. Other calls, results and media are recognised by a suffix of the name. */
+/** The kinds of parts that are recognised by name. `parts.ts` recognises the other calls, the results and media by patterns of the name. */
 export type PartKind =
   | 'text'
   /** A part that contains other parts. */
@@ -68,22 +68,22 @@ export type PartKind =
 /** The meanings of the fields of a tool call. */
 export type CallField =
   | 'id'
-  /** The id of the call, where the item has an id too. */
+  /** The id of the call, in an item that also has an id of its own (OpenAI Responses). */
   | 'callId'
   | 'name'
   | 'input'
   | 'code'
-  /** A field that the record has no place for; the call then keeps the item as `raw`. */
+  /** A field for which `ToolUse` has no place. When an item has one, the whole item becomes `raw` of the `ToolUse`. */
   | 'extra';
 
-/** The meanings of the fields of a source. `origin` is its URL, when it has no `url`. */
+/** The meanings of the fields of a source. `origin` is read as the URL of a source that has no `url`. */
 export type SourceField = 'url' | 'origin' | 'title' | 'text';
 
 /** The meanings of the fields of a usage object. */
 export type UsageField =
   /** The input, cached tokens included. */
   | 'prompt'
-  /** The input. It includes cached tokens only if the object has `cached`. */
+  /** The input. It includes cached tokens only if the usage object also has `cached`. */
   | 'input'
   | 'completion'
   | 'output'
@@ -102,9 +102,9 @@ export type UsageField =
   | 'toolPrompt'
   /** An object that has the counts (Cohere). */
   | 'counts'
-  /** An object that has the counts that are charged (Cohere). */
+  /** An object that has the counts of the charged tokens (Cohere). */
   | 'billed'
-  /** The count of one modality. */
+  /** The count of one modality, such as `audio_tokens`. */
   | 'modality'
   | 'inputDetails'
   | 'outputDetails'
@@ -113,7 +113,7 @@ export type UsageField =
   | 'tier'
   | 'serverTools'
   | 'iterations'
-  /** Cache writes by the time for which they are kept, as an object (Anthropic) or a list (Bedrock). */
+  /** Cache writes by their lifetime, as an object (Anthropic) or a list (Bedrock). */
   | 'cacheTtlObject'
   | 'cacheTtlList'
   /** A list whose first entry has the output (Titan). */
@@ -123,9 +123,9 @@ export type UsageField =
 export type Shape = 'body' | 'event' | 'either';
 
 /**
- * The field names of one API. No name has two meanings, so the names of all APIs are the labels of one `switch` in each reader.
- * That is faster than a table, and it reads services that mix the fields of several APIs. `npm test -- test/parse/names -u` writes
- * the labels into the readers.
+ * The field names of one API. Within one of these tables a name has the same meaning for all APIs. So the names of all APIs are the
+ * `case` labels of one `switch`, for example in `body.ts`. A `switch` is faster than a lookup in a table, and it also reads
+ * responses of services that mix the fields of several APIs. `npm test -- test/parse/names -u` writes the labels.
  */
 export interface ApiNames {
   readonly body?: Names<BodyField>;
@@ -141,22 +141,23 @@ export interface ApiDescription<Name extends string = string> {
   /** The name of the API. The part before the dot is the provider's name. */
   readonly api: Name;
   /**
-   * Returns what a value is, or null when it is not of this API. The APIs are asked in order, and reading a field that an object
-   * lacks is slow, so each should read few. `object` is `value.object`.
+   * Returns whether a value is a body or an event of this API; null when it is neither. `object` is `value.object`. The parser calls
+   * this function for one API after another until one recognises the value. Reading a field that the value lacks is slow, so the
+   * function should read few fields.
    */
   recognise(value: Obj, object: unknown): Shape | null;
-  /** Returns the suffix of the API's name for a value: the family of models, or the endpoint. `api` then ends with a dot. */
+  /** Returns the text to append to `api` for a value: the model family or the endpoint. `api` then ends with a dot. */
   familyOf?(value: Obj): string | null;
-  /** Whether the API reports errors in this shape. An error that no API claims is read as one of OpenAI. */
+  /** Returns a truthy value when the API reports errors in this shape. An error that no API claims is read as an error of OpenAI chat. */
   claimsError?(body: Obj, error: Obj): unknown;
-  /** Converts a body to the field names of the wire, where an SDK stores it with other names. */
+  /** Converts a body that an SDK stored with other field names to the names that the API sends. */
   asSent?(value: Obj): Obj;
   /** Returns the choices of a body. Without this function the body itself is the only choice. */
   choicesIn?(body: Obj): readonly unknown[];
   readonly streaming: Streaming;
-  /** Set when server-sent events of this API end with `[DONE]`: a stream without it was cut. */
+  /** Set when the server-sent events of this API end with `[DONE]`. A stream without this marker was cut. */
   readonly promisesDone?: true;
-  /** Reads a field of a body or a choice that only this API has (`own` of its names). */
+  /** Reads a field of a body or a choice that only this API has: one of the names of `BodyField` `own`. */
   readOwn?(name: string, value: unknown, out: Output, record: ResponseFacts): void;
   /** Stop reasons in lower case that the general patterns of `finish.ts` do not match. */
   readonly finish?: Readonly<Record<string, Finish>>;

@@ -14,11 +14,12 @@ export function crc32(bytes: Uint8Array): number {
   return ~crc >>> 0;
 }
 
+/** The length in bytes of the start of a message: its total length, the length of its headers, and a checksum of both. */
 const PRELUDE = 12;
 
 /**
  * Reads the AWS binary event stream. Each message becomes the event that the AWS SDK would return, such as
- * `{contentBlockDelta: {…}}` or `{throttlingException: {…}}`. A message with a wrong checksum ends the stream.
+ * `{contentBlockDelta: {…}}` or `{throttlingException: {…}}`. After a message with a wrong checksum it reads no more messages.
  */
 export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
   let buffer = new Uint8Array(0);

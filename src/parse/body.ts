@@ -8,14 +8,14 @@ import { emptyOutput, type Output, type ParsedChoice, type ResponseFacts, warn }
 import { readMetrics, readUsage } from './usage.ts';
 
 /**
- * Reads the fields of a body or of one of its choices. It loops over the fields that the object has: reading fields that objects
- * of many shapes lack is slow.
+ * Reads the fields of a body or of one of its choices. It loops over the fields that the object has, because reading a field that
+ * the object lacks is slow.
  *
  * A comment such as `// body.id` names the meaning of the `case` labels below it, a `BodyField` of `api.ts`. The labels are generated: see `ApiNames`.
  *
- * @param out Where the content goes: the record, or one of several choices.
+ * @param out The record or the choice that gets the content.
  * @param level The body or the choice.
- * @param isChoice Whether `level` has content. A body with a list of choices has none of its own.
+ * @param isChoice False for a body with a list of choices: it has no content outside them. A body without such a list is a choice, too.
  */
 function readLevel(
   api: ApiDescription,
@@ -186,7 +186,7 @@ function readLevel(
   else readMessage(out, message, content, record);
 }
 
-/** Reads a whole body of an API into the record. The record has the content of the first choice. */
+/** Reads a whole body of an API into the record. The record gets the content of the first choice. */
 export function readBody(api: ApiDescription, given: Obj, record: ResponseFacts): void {
   const body = api.asSent?.(given) ?? given;
   const choices = api.choicesIn?.(body) ?? [body];

@@ -2,7 +2,7 @@ import { isObject, list, type Obj, objects, str, strOrNull, textOf } from './jso
 import type { Citation, Output, Part } from './reading.ts';
 
 /**
- * Reads the fields of a source. They may be in an object inside it: `url_citation`, `web`, `location.web`, `document`.
+ * Reads the fields of a source, and of the objects inside it down to two levels: `url_citation`, `web`, `location.web`, `document`.
  *
  * A comment such as `// source.url` names the meaning of the `case` labels below it, a `SourceField` of `api.ts`. The labels are generated: see `ApiNames`.
  */
@@ -46,13 +46,13 @@ function describe(citation: Citation, source: Obj, depth: number): void {
  * Adds sources to the output.
  *
  * @param sources A list of source objects and URLs.
- * @param part The part that cites them; a text part gets the citations too.
+ * @param part The part that cites the sources. If it is a text part, the function adds the citations to it as well.
  */
 export function addCitations(out: Output, sources: unknown, part?: Part): void {
   for (const raw of list(sources)) {
     const source = typeof raw === 'string' ? { url: raw } : raw;
     if (!isObject(source)) continue;
-    // Cohere lists several sources in one citation, whose own text is the cited part of the answer.
+    // One citation of Cohere lists several sources. Its own `text` is the part of the answer that they support, so it is not read.
     const inner = objects(source.sources);
     for (const described of inner.length > 0 ? inner : [source]) {
       const citation: Citation = {
@@ -71,7 +71,7 @@ export function addCitations(out: Output, sources: unknown, part?: Part): void {
   }
 }
 
-/** Adds sources that are listed as URLs, except those that the output already has. */
+/** Adds sources that are listed as URLs, except URLs that the citations of the output already have. */
 export function addAddresses(out: Output, addresses: unknown): void {
   const known = new Set(out.citations.map(({ url }) => url));
   addCitations(

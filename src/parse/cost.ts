@@ -13,7 +13,7 @@ export interface Cost {
   warnings: CostWarning[];
 }
 
-/** Why a cost is null, or what it does not include. */
+/** Why a cost is null, or why it may be wrong. */
 export interface CostWarning {
   code: 'cost_model_unknown' | 'cost_usage_missing' | 'cost_usage_invalid' | 'cost_service_tier_ignored';
   message: string;
@@ -23,7 +23,7 @@ export interface CostWarning {
 export interface CostOptions {
   /** The model that was called. Needed for responses that do not name it (Bedrock, Cohere). */
   model?: string;
-  /** When the call was made, for prices that changed. Default: the record's own date, else now. */
+  /** When the call was made, for models whose prices changed. Default: `createdAt` of the record, else now. */
   at?: Date;
 }
 
@@ -36,7 +36,7 @@ export interface Pricer {
 type Prices = typeof import('@pydantic/genai-prices');
 type Provider = ReturnType<Prices['findProvider']>;
 
-/** The names of providers in the price list, where they differ from those of the parser. */
+/** Maps the parser's name of a provider to its name in the price list, where the two differ. */
 const NAMES: Readonly<Record<string, string>> = {
   gemini: 'google',
   vertex: 'google',
@@ -98,7 +98,7 @@ export async function createPricer(): Promise<Pricer> {
   const price = (name: string, model: string, usage: Usage, timestamp: Date) => {
     const provider = providerOf(name, model);
     const found = provider && prices.calcPrice(tokensOf(usage), model, { provider, timestamp });
-    // The prices of a provider that resells models may lack a model. Search for it in the prices of all providers then.
+    // The prices of a provider that resells models may lack a model. The price list then searches all providers for the model.
     return found ?? prices.calcPrice(tokensOf(usage), model, { timestamp });
   };
   return {

@@ -11,7 +11,7 @@ export interface Match {
   as: Shape;
 }
 
-/** All fields that a description may have. */
+/** Every field that a description may have. A description that lacks a field gets the value from here. */
 const FIELDS = {
   api: '',
   recognise: undefined,
@@ -32,8 +32,8 @@ const DESCRIPTIONS = /* @__PURE__ */ APIS.map((api) => ({
 })) as readonly ApiDescription<Api>[];
 
 /**
- * The first descriptions have a variable each: a call that always reaches the same function is several times as fast as a call
- * in a loop, and nearly every value is of one of these APIs.
+ * Each of the first five descriptions has its own variable. V8 runs a call that always reaches the same function several times as
+ * fast as a call in a loop over different functions. Nearly every value is of one of these five APIs.
  */
 const [first, second, third, fourth, fifth, ...others] = DESCRIPTIONS as readonly [
   ApiDescription<Api>,
@@ -44,7 +44,10 @@ const [first, second, third, fourth, fifth, ...others] = DESCRIPTIONS as readonl
   ...ApiDescription<Api>[],
 ];
 
-/** Finds the API of a body or event by its shape. When several APIs recognise the value, the first one wins. */
+/**
+ * Finds the API of a body or event by its shape. When several APIs recognise the value, the first one wins. When none does, the
+ * value is tried as an event of each API whose events do not look like whole responses.
+ */
 export function recognise(value: Obj): Match | null {
   const { object } = value;
   let as = first.recognise(value, object);
@@ -75,7 +78,7 @@ function matched(description: ApiDescription<Api>, value: Obj, as: Shape): Match
 
 const WRAPPERS = 'response body data message result output modelOutput outputBodyJson'.split(' ');
 
-/** Returns the object inside a wrapper that logs, batch files or recordings put around a response. It may be JSON text. */
+/** Returns the object inside a wrapper that a log, batch file or recording puts around a response. The wrapper may hold the object as JSON text. */
 export function inside(value: Obj): Obj | undefined {
   for (const name of WRAPPERS) {
     const inner = value[name];
@@ -90,7 +93,7 @@ export interface Detected {
   api: Api;
   /** Whether the value is one event of a stream. */
   event: boolean;
-  /** `named` when the value has a field with its type, `shape` when only its other fields show the API. */
+  /** `named` when the value has a text in `object`, `type` or `event_type`; `shape` when only its other fields show the API. */
   confidence: 'named' | 'shape';
 }
 

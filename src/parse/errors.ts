@@ -3,7 +3,7 @@ import { APIS, type Api } from './apis/index.ts';
 import { isObject, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import type { ParsedError } from './reading.ts';
 
-/** An error and its API. The API is null when several providers send errors of that shape. */
+/** An error and its API. The API is null when the shape of the error does not show it. */
 export interface ErrorBody {
   api: Api | null;
   error: ParsedError;
@@ -34,7 +34,7 @@ export function errorFrom(raw: unknown, named?: string): ParsedError {
   return error;
 }
 
-/** Returns the error that a body or stream event reports; null when it reports none. The HTTP status plays no part. */
+/** Returns the error that a body or stream event reports; null when it reports none. */
 export function errorOf(body: Obj): ErrorBody | null {
   const { error, type } = body;
   if (isObject(error)) {
@@ -55,6 +55,6 @@ export function errorOf(body: Obj): ErrorBody | null {
   if (!exception && typeof (raw.message ?? raw.Message ?? raw.__type) !== 'string') return null;
   // The type is in the middle of "com.amazon.coral.service#ThrottlingException:http://…".
   const name = (exception ?? str(raw.__type)).replace(/^.*#|:.*$/g, '');
-  // An object with only a `message` may be of Bedrock, of Cohere or of many others.
+  // Bedrock, Cohere and many other services send objects with only a `message`, so the API of such an object is not known.
   return { api: name || raw.Message ? 'bedrock.converse' : null, error: errorFrom(raw, name) };
 }

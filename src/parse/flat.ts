@@ -3,9 +3,9 @@ import { parse } from './parse.ts';
 import type { ToolUse } from './reading.ts';
 import type { ParsedResponse } from './record.ts';
 
-/** A response as one row of a trace. The token counts are the provider's own, with the provider's own meaning. */
+/** A response as one row of a trace. The counts of input and output tokens are the provider's own numbers (`usage.reported`). */
 export interface FlatResponse {
-  /** The joined text; for Anthropic the content array when it has a tool use; null when there is neither. */
+  /** The joined text, or null when it is empty. For an Anthropic response with a tool call for the client: its `content` array. */
   output: string | readonly unknown[] | null;
   /** The calls that the client has to run. */
   tool_uses: Pick<ToolUse, 'id' | 'name' | 'input'>[];
@@ -22,9 +22,9 @@ export interface FlatResponse {
 }
 
 /**
- * Converts a record to the flat view.
+ * Converts a record to one row of a trace.
  *
- * @param record A record of `parse`. For Anthropic's content array it needs `raw`: parse with the option `raw: true`.
+ * @param record A record of `parse`. `output` can be Anthropic's `content` array only if the option `raw` of `parse` was true.
  */
 export function toFlat(record: ParsedResponse): FlatResponse {
   const { usage, text } = record;
@@ -46,10 +46,10 @@ export function toFlat(record: ParsedResponse): FlatResponse {
 }
 
 /**
- * Reads a response into the flat view.
+ * Reads a response and converts it to one row of a trace. It never throws; for input that is no response, the row has an `error`.
  *
- * @param provider The provider's name, any text: the shape of the response decides how it is read.
- * @param response As for `parse`. It never throws; input that is no response gives an `error`.
+ * @param provider The provider's name, any text. It does not change how the response is read; the shape of the response decides that.
+ * @param response As for `parse`.
  *
  * @example
  * const { output, tool_uses, input_tokens } = parseProviderResponse('anthropic', body);

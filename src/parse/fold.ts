@@ -2,7 +2,7 @@ import { type Draft, isObject, type Obj, obj, tryJson } from './json.ts';
 import { merge } from './merge.ts';
 import { type ResponseFacts, type Warning, warn } from './reading.ts';
 
-/** The result of `take`: the event was added (true), is not of this API (false), or starts another response (`restart`). */
+/** The result of `Streaming.take`: the event was added (true), is not of this API (false), or starts another response (`restart`). */
 export type Taken = boolean | 'restart';
 
 /** The state of one streamed response: everything that its events have added so far. */
@@ -22,20 +22,19 @@ export interface Fold {
   facts?: Pick<ResponseFacts, 'live' | 'finish'>;
 }
 
-/** Creates the state of a response of which no event has arrived. */
 export function emptyFold(api: string, warnings: Warning[]): Fold {
   return { api, warnings, body: {}, items: new Map(), whole: new Set(), started: false, done: false };
 }
 
 /** How the events of one API are folded into a body. */
 export interface Streaming {
-  /** Set when no event looks like a whole response. `recognise` then asks `take` whether an event is of this API. */
+  /** Set when no event looks like a whole response. `recognise` in `detect.ts` then calls `take` to find out whether an event is of this API. */
   readonly ownEvents?: true;
   /** Adds one event to the state. */
   take(fold: Fold, event: Obj): Taken;
   /**
-   * Returns the body that the same call would have returned without streaming. It may be `fold.body` itself: reading a copy
-   * is slow.
+   * Returns the body that the same request would have returned without streaming. The result may be `fold.body` itself, because
+   * a copy would cost time.
    */
   close(fold: Fold, items: Draft[]): Obj;
 }
@@ -57,7 +56,7 @@ export function restate(into: Draft, head: unknown): Draft {
   return into;
 }
 
-/** Handles the start event of a response. A second start begins another response, unless no content arrived after the first. */
+/** Handles the start event of a response. A second start event begins another response, unless no content has arrived since the first. */
 export function start(fold: Fold, head: unknown): Taken {
   if (fold.done || fold.items.size > 0) return 'restart';
   if (fold.started) warn(fold.warnings, 'stream_duplicate_start');
@@ -66,7 +65,7 @@ export function start(fold: Fold, head: unknown): Taken {
   return true;
 }
 
-/** Returns the item at an index. Creates it when there is none, or from `open` when the event starts an item. */
+/** Returns the item at an index; creates an empty one when there is none. `open`, if given, is the first state of a new item at that index. */
 export function itemAt({ items }: Fold, at: unknown, open?: unknown): Draft {
   let item = items.get(at);
   if (open || !item) {

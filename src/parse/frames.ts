@@ -1,23 +1,29 @@
 import { tryJson } from './json.ts';
 
-/** Receives what a framing finds: decoded events, the end marker `[DONE]`, and pieces that are not valid. */
+/**
+ * Receives what a framing finds: decoded events, the end marker `[DONE]`, and broken pieces. A broken piece is text that is not JSON,
+ * or an AWS message with a wrong checksum.
+ */
 export interface FrameSink {
   event(value: unknown): void;
   done(): void;
   broken(text: string): void;
 }
 
-/** Cuts a stream of text or bytes into events. `end` returns true when the stream stopped in the middle of an event. */
+/**
+ * Cuts a stream of text or bytes into events. `end` returns true when the stream was cut, because it stopped in the middle of an
+ * event or of a JSON array, or because a checksum was wrong.
+ */
 export interface Framing<In> {
   push(chunk: In): void;
   end(): boolean;
 }
 
-/** Reads server-sent events: each `data` field is one JSON event. */
+/** Reads server-sent events. The `data` of each event is JSON. */
 export function sseFraming(sink: FrameSink): Framing<string> {
   let rest = '';
   let data = '';
-  /** Emits the event in a `data` field; returns false when it is not (yet) valid JSON. */
+  /** Emits the event in a `data` field. Returns false when the text is not valid JSON; the next `data` lines may complete it. */
   const take = (text: string): boolean => {
     const value = tryJson(text);
     const plain = text.trim();
@@ -27,7 +33,7 @@ export function sseFraming(sink: FrameSink): Framing<string> {
     return true;
   };
   const line = (text: string): void => {
-    // A line is nearly always a whole event, so it is parsed at once: some logs leave out the blank lines between events.
+    // Some logs leave out the blank lines between events. So a line is parsed at once, without waiting for a blank line.
     if (text.startsWith('data:')) data += data || !take(text.slice(5)) ? text.slice(5) : '';
     else if (!text) {
       if (data && !take(data)) sink.broken(data);
@@ -76,7 +82,7 @@ export function jsonFraming(sink: FrameSink): Framing<string> {
       };
       for (let i = 0; i < chunk.length; i++) {
         const c = chunk[i];
-        // An object that starts a line while another value is open: the open value was cut off.
+        // A `{` at the start of a line, while another value is open, shows that the open value was cut off.
         if (before === '\n' && c === '{' && from >= 0) take(i);
         if (inString && before === '\\') {
           before = '';

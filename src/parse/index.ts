@@ -3,15 +3,16 @@
  *
  * The data goes through these modules:
  *
- * - `parse.ts`: the functions that people call. A whole body goes to `body.ts`, everything else to an accumulator.
+ * - `parse.ts`: `parse`, `parseStream` and `parseBatch`. A whole body goes to `body.ts`, everything else to an accumulator.
  * - `accumulator.ts`: cuts text and bytes into events (`frames.ts`, `aws-event-stream.ts`), finds the API of an event
- *   (`detect.ts`), and folds the events into the body that the same call would have returned whole (`fold.ts`, `merge.ts`).
+ *   (`detect.ts`), and folds the events into the body that the same request would have returned without streaming (`fold.ts`, `merge.ts`).
  * - `body.ts`: reads a body (`message.ts`, `parts.ts`, `usage.ts`, `citations.ts`) into the record.
- * - `settle.ts`: computes what follows from the facts read: the normalised finish, the subtype, the warnings.
+ * - `settle.ts`: completes the record: the normalised finish, the subtype, warnings, and facts from the HTTP headers and status.
  * - `apis/`: one file for each API, with everything that only this API has.
  *
- * The parser imports nothing from outside this folder, so it can be installed and bundled alone. Its only state is in the
- * accumulators, and each accumulator belongs to the caller that created it.
+ * The modules of this folder import only each other, so a program can bundle the parser alone. The one exception is `cost.ts`, which
+ * loads the package `@pydantic/genai-prices`. Apart from caches, all state is in accumulators, and each accumulator belongs to the caller
+ * that created it.
  */
 export { type Accumulator, createAccumulator } from './accumulator.ts';
 export type { Api } from './apis/index.ts';

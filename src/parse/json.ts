@@ -49,7 +49,7 @@ export function str(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Converts a time to milliseconds: a number is in seconds (OpenAI), a text is an ISO date. */
+/** Converts a time to Unix milliseconds. A number is in seconds (OpenAI), a text is an ISO date. Returns null for any other value. */
 export function millis(value: unknown): number | null {
   const ms = typeof value === 'number' ? value * 1000 : Date.parse(str(value));
   // Some servers send 0 for an unknown time.
@@ -75,14 +75,14 @@ export function strOrNull(value: unknown): string | null {
   return str(value) || null;
 }
 
-/** Caches the results of a function of a text, for texts of which a process sees the same few again and again. */
+/** Caches the results of a function of one text. It is for texts such as stop reasons, of which responses repeat the same few. */
 export function memo<T>(find: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return (text) => {
     let found = known.get(text);
     if (found === undefined) {
       found = find(text);
-      // The texts come from responses, which may contain any number of different ones, so the size of the cache is limited.
+      // A faulty service could send any number of different texts, or very long ones, so the cache is limited.
       if (known.size > 99) known.clear();
       if (text.length < 99) known.set(text, found);
     }

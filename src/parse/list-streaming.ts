@@ -2,7 +2,7 @@ import { itemAt, restate, type Streaming } from './fold.ts';
 import { type Draft, type Obj, objects } from './json.ts';
 import { merge } from './merge.ts';
 
-/** The differences between the APIs whose chunks have the shape of a whole response with a list of choices. */
+/** What differs between the APIs whose chunks have the shape of a whole response with a list of choices. */
 interface ChoiceList {
   /** The name of the list in the body. */
   readonly name: 'choices' | 'candidates';
@@ -16,7 +16,7 @@ interface ChoiceList {
   close?(choice: Draft, body: Draft): void;
 }
 
-/** Creates the folding of an API whose chunks have the shape of a whole response. */
+/** Creates the `Streaming` of an API whose chunks have the shape of a whole response. */
 export function listStreaming(list: ChoiceList): Streaming {
   return {
     take(fold, event) {

@@ -1,13 +1,13 @@
 import { type Draft, isObject, type Obj, obj } from './json.ts';
 
-/** Fields whose value every piece sends in full, so a later value replaces the earlier one. Other texts are appended to the earlier text. */
+/** Fields that a piece sends in full. Their later value replaces the earlier one; texts of other fields are appended to the earlier text. */
 const RESTATED = new Set(
   'id role name index status format finish_reason stop_reason finishReason safetyRatings usage usageMetadata content_filter_results'.split(
     ' ',
   ),
 );
 
-// Streams split values only near the top level. A value that is nested deeper than this arrives complete, so it is not copied.
+/** The deepest level at which streams split values. A value below it arrives complete, so it is neither copied nor merged. */
 const DEPTH = 3;
 
 function isMergeable(value: unknown): value is Obj {
@@ -28,8 +28,9 @@ function own(value: unknown, depth: number): unknown {
 }
 
 /**
- * Merges one piece of a stream into a draft. A text is appended to the earlier text, list entries are added, objects are merged,
- * other values replace the earlier one; null and empty texts are ignored. The piece itself is not changed, by later merges either.
+ * Merges one piece of a stream into a draft. A text is appended to the earlier text, list entries are added, objects are merged, and
+ * other values replace the earlier one. Null and empty texts are ignored, and the first `type` stays. The function copies what it
+ * takes from the piece, so no later merge changes the caller's objects.
  */
 export function merge(into: Draft, piece: Obj, depth = 0): Draft {
   for (const key in piece) {
@@ -50,7 +51,7 @@ export function merge(into: Draft, piece: Obj, depth = 0): Draft {
   return into;
 }
 
-/** Whether a part continues the part before it. A part with a signature is finished. */
+/** Whether a part continues the part before it. A part with a thought signature is finished. */
 function continues(last: Obj, part: Obj): boolean {
   const text = part.text !== undefined && last.text;
   return (

@@ -16,7 +16,7 @@ export function readContent(out: Output, content: unknown, record: ResponseFacts
 /**
  * Reads a message of OpenAI chat, Cohere or Ollama: reasoning, content, citations, refusal, media and tool calls.
  *
- * @param text The content where it is outside the message.
+ * @param text The content, when the body has it outside the message.
  */
 export function readMessage(out: Output, message: Obj, text: unknown, record: ResponseFacts): void {
   let content = text;

@@ -80,7 +80,7 @@ function partOf(part: Part): Record<string, unknown> | null {
   }
 }
 
-/** Converts media. A text with a URL scheme is a URI; base64 text and `data:` URLs are blobs. Other data cannot be shown. */
+/** Converts media. A text with a URL scheme becomes a URI; base64 text and `data:` URLs become blobs. Data that is no text gives null. */
 function mediaOf(mediaType: string | null, data: unknown): Record<string, unknown> | null {
   if (typeof data !== 'string') return null;
   const [, inlineType, inline] = /^data:([^;,]*)[^,]*,(.*)$/s.exec(data) ?? [];
@@ -103,8 +103,8 @@ export function otelMessages(record: ParsedResponse): Record<string, unknown>[] 
 }
 
 /**
- * Converts a record to the attributes of a span, by the OpenTelemetry conventions for generative AI. A fact that the record does
- * not have gives no attribute.
+ * Converts a record to the attributes of a span, with the names of the OpenTelemetry conventions for generative AI. The result has
+ * no attribute for a fact that the record lacks.
  *
  * @example
  * span.setAttributes(otelAttributes(parse(body)));

@@ -4,7 +4,7 @@ import type { Output, Part, ToolUse } from './reading.ts';
 type TextPart = Extract<Part, { type: 'text' }>;
 type ReasoningPart = Extract<Part, { type: 'reasoning' }>;
 
-/** Adds a text part. */
+/** Adds a text part, and appends its text to `out.text`. */
 export function addText(out: Output, text: string): TextPart {
   const part: TextPart = { type: 'text', text };
   out.content.push(part);
@@ -12,7 +12,7 @@ export function addText(out: Output, text: string): TextPart {
   return part;
 }
 
-/** Adds a reasoning part. One with an empty text is kept too, for its signature. */
+/** Adds a reasoning part, and appends its text to `out.thinking`. A part with an empty text is added too, because it may have a signature. */
 export function addReasoning(out: Output, text: string, signature?: unknown): ReasoningPart {
   const part: ReasoningPart = { type: 'reasoning', text };
   if (signature) part.signature = str(signature);
@@ -26,13 +26,16 @@ export function addRedacted(out: Output, raw: unknown): void {
   out.content.push({ type: 'reasoning', text: '', redacted: true, raw });
 }
 
-/** Adds a refusal. */
+/** Adds a refusal part, and appends its text to `out.refusal`. */
 export function addRefusal(out: Output, text: string): void {
   out.content.push({ type: 'refusal', text });
   out.refusal = (out.refusal ?? '') + text;
 }
 
-/** Adds a tool call. The arguments are an object or JSON text; without them the input is an empty object. */
+/**
+ * Adds a tool call. The arguments are an object or JSON text, for a custom tool any text. Without arguments the input is an empty
+ * object, for a custom tool an empty text.
+ */
 export function addTool(
   out: Output,
   id: unknown,
@@ -66,7 +69,7 @@ export function addTool(
   return use;
 }
 
-// How many earlier calls are searched for the call of a result. Without a limit, a response with thousands of results would take quadratic time.
+/** How many earlier calls are searched for the call of a result. Without a limit, a response with thousands of results would take quadratic time. */
 const LOOK_BACK = 256;
 
 /** Adds a tool result, and sets the output and status of the call with that id; without an id, of the last call. */

@@ -12,11 +12,11 @@ import { failureRecord, type ParseOptions, settle } from './settle.ts';
  * The parser finds the API and the framing by their shape, so the caller need not know them.
  *
  * @param raw A decoded body, a list of decoded stream events, JSON text, the text of server-sent events or of JSON lines, or
- * bytes of any of these, the AWS binary event stream included. The parser does not change it.
+ * bytes of any of these, the AWS binary event stream included. The parser does not change `raw`.
  * @param options Facts that are not in the body: the provider's name, HTTP headers and HTTP status.
- * @returns The record. Parts of it refer to objects of `raw`; they are not copied.
+ * @returns The record. It refers to objects inside `raw` instead of copying them.
  *
- * It never throws. Input that is no provider's response gives a record with an `error` of type `unrecognized_response`.
+ * The function never throws. For input that is no provider's response, the record has an `error` of type `unrecognized_response`.
  *
  * @example
  * const record = parse(await response.json());
@@ -29,7 +29,7 @@ export function parse(raw: unknown, options: ParseOptions = {}): ParsedResponse 
     const match = isObject(value) && recognise(value);
     if (!match || match.as === 'event') {
       const bytes = bytesOf(value);
-      // The first byte of an AWS event stream is 0; no text starts with it.
+      // An AWS event stream starts with the byte 0. No text does, so bytes that start with another value are decoded as text.
       return bytes?.[0] ? parse(utf8Of(bytes), options) : createAccumulator(options).push(value).end();
     }
     const body = value as Obj;
@@ -38,7 +38,7 @@ export function parse(raw: unknown, options: ParseOptions = {}): ParsedResponse 
     readBody(match.description, body, record);
     return settle(record, options, body);
   } catch (cause) {
-    // Plain data never throws; objects with getters and proxies can.
+    // Reading plain data never throws. Reading a proxy or an object with getters can.
     return failureRecord(emptyRecord(), 'unreadable', String(cause), options);
   }
 }
@@ -59,8 +59,8 @@ export type StreamSource =
  *
  * @param source The stream. The function reads it until it ends or fails.
  * @param options As for {@link parse}; a string is the provider's name.
- * @returns A promise of the record. It is not rejected: when the source fails, the record holds everything that had arrived,
- * `complete` is false, and `error` has the type `stream_error` and the message of the failure.
+ * @returns A promise of the record. The promise is never rejected. When the source fails, the record holds everything that had
+ * arrived, `complete` is false, and `error` has the type `stream_error` and the message of the failure.
  *
  * @example
  * const { body, status, headers } = await fetch(url, request);
@@ -81,7 +81,9 @@ export async function parseStream(
     } else for await (const chunk of source) accumulator.push(chunk);
   } catch (cause) {
     const message = String((cause as Error | null)?.message ?? cause);
-    accumulator.push({ error: { type: 'stream_error', message } });
+    const record = accumulator.push({ error: { type: 'stream_error', message } }).end();
+    record.complete = false;
+    return record;
   }
   return accumulator.end();
 }
@@ -101,8 +103,8 @@ export interface BatchResult {
  *
  * @param raw The result file (JSON lines, as text or bytes), or a list of decoded results.
  * @param options As for {@link parse}; they apply to every result.
- * @returns One entry for each result, in the order of the file. It never throws: a line that is not JSON gives an entry whose
- * record has an error.
+ * @returns One entry for each result, in the order of the file. A line that is not JSON gives an entry whose record has an error;
+ * the function never throws.
  *
  * @example
  * for (const { id, record } of parseBatch(await readFile('results.jsonl'))) console.log(id, record.text);

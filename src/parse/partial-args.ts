@@ -6,14 +6,14 @@ const stepsOf = /* @__PURE__ */ memo(
 );
 
 /**
- * Writes one piece of streamed Gemini function arguments into the arguments.
+ * Writes one piece of the arguments that Gemini streams into the arguments received so far.
  *
  * @param args The arguments so far; they are changed.
  * @param piece One entry of `partialArgs`: a JSON path and a value.
  * @param openPath The result of the last call: the path of a text that this piece may continue, else an empty text.
  * @returns The path, when the next piece continues this text; else an empty text.
  *
- * A path that would leave a gap in a list or reach a prototype is ignored.
+ * A piece whose path would leave a gap in a list or reach a prototype is ignored.
  */
 export function setPartialArg(args: Draft, piece: Obj, openPath: string): string {
   const path = str(piece.jsonPath);

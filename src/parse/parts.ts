@@ -16,7 +16,7 @@ function readText(out: Output, text: unknown, signature: unknown, phase: unknown
   if (sources) addCitations(out, sources, part);
 }
 
-/** Reads reasoning. OpenAI sends lists of summaries and texts, Gemini one summary in parts, Anthropic and Mistral one thought. */
+/** Reads reasoning. OpenAI sends a list of summaries and a list of texts, Gemini one summary in parts, Anthropic and Mistral one thought. */
 function readReasoning(out: Output, item: Obj): void {
   const signature = item.signature ?? item.encrypted_content;
   const texts =
@@ -47,8 +47,8 @@ function executorOf(item: Obj, type: string): ToolUse['executor'] {
  *
  * A comment such as `// call.id` names the meaning of the `case` labels below it, a `CallField` of `api.ts`. The labels are generated: see `ApiNames`.
  *
- * @param outerId The id, where it is outside the item.
- * @param outerName The name, for items without one.
+ * @param outerId The id of the call, when the response has it outside the item.
+ * @param outerName The name to use when the item has none.
  */
 export function readCall(
   out: Output,
@@ -106,7 +106,7 @@ export function readCall(
   return use;
 }
 
-/** Reads a call of one of the provider's tools. `raw` is the whole part. */
+/** Reads a call of one of the provider's tools. `raw`, the whole part, becomes `raw` of the `ToolUse`. */
 export function readBuiltin(out: Output, item: Obj, type: string, name: unknown, raw: Obj): void {
   const kind = type.startsWith('mcp') ? 'mcp' : 'builtin';
   const use = readCall(out, item, kind, undefined, name, executorOf(item, type));
@@ -135,9 +135,9 @@ function readOwnCall(
 }
 
 /**
- * Reads one part of a response: a block, item, step or part. Its kind is the field `type` (Anthropic, OpenAI Responses, Gemini
- * Interactions, Mistral, Cohere), or the key of the object inside it (Bedrock Converse, Gemini generateContent and Live). No two
- * APIs use one name for different kinds.
+ * Reads one part of a response. Providers call it a block, item, step or part. Its kind is the field `type` (Anthropic, OpenAI Responses,
+ * Gemini Interactions, Mistral, Cohere), or the key of the object inside it (Bedrock Converse, Gemini generateContent and Live). No
+ * two APIs use one name for different kinds.
  */
 export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: unknown): void {
   let type = '';

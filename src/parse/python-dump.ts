@@ -1,6 +1,6 @@
 import { isObject, type Obj } from './json.ts';
 
-/** Top-level fields that only the Python SDK writes; the wire has them in camelCase. */
+/** Top-level fields that only the Python SDK writes. Gemini itself sends them in camelCase. */
 const DUMPED = [
   'usage_metadata',
   'model_version',
@@ -26,11 +26,11 @@ function inCamelCase(value: unknown): unknown {
 }
 
 /**
- * Converts a Gemini value that Google's Python SDK stored, with keys in snake_case, to the camelCase of the wire. Other values are
- * returned unchanged.
+ * Converts a Gemini value that Google's Python SDK stored with keys in snake_case to the camelCase that Gemini sends. Other values
+ * are returned unchanged.
  */
 export function fromPython(value: Obj): Obj {
-  // Nearly every response that no SDK converted has this field, so most calls end here.
+  // Nearly every response that Gemini sends has this field in camelCase, so most calls return here.
   if (value.usageMetadata !== undefined) return value;
   return DUMPED.some((name) => value[name] !== undefined) ? (inCamelCase(value) as Obj) : value;
 }

@@ -1,4 +1,4 @@
-/** Why the model stopped, with the same words for all providers. `docs/parse.md` lists the warnings and finishes. */
+/** Why the model stopped, in words that are the same for all providers. */
 export type Finish =
   | 'stop'
   | 'length'
@@ -10,7 +10,7 @@ export type Finish =
   | 'incomplete'
   | 'other';
 
-/** The code of a warning. The codes are stable; a program may compare them. */
+/** The code of a warning. `docs/parse.md` says what each code means. The codes are stable; a program may compare them. */
 export type WarningCode =
   | 'unknown_block'
   | 'unknown_stop_reason'
@@ -29,7 +29,7 @@ export type WarningCode =
   | 'provider_mismatch'
   | 'non_finite_number';
 
-/** Something unusual in a response that the parser could read all the same. */
+/** Something unusual in a response, which did not stop the parser from reading it. */
 export interface Warning {
   code: WarningCode;
   /** The value that caused the warning, or a short text; may be empty. */
@@ -47,7 +47,7 @@ export interface Citation {
   raw: unknown;
 }
 
-/** One tool call of the model. `executor` tells whether the client has to run it or the provider ran it. */
+/** One tool call of the model. */
 export interface ToolUse {
   type: 'tool_call';
   id: string;
@@ -62,7 +62,7 @@ export interface ToolUse {
   inputValid: boolean;
   /** Who runs the tool: the client (the program that called the API), or the provider's server. */
   executor: 'client' | 'server';
-  /** `function` and `custom` tools are the caller's own, `builtin` ones the provider's; `mcp` tools are of an MCP server. */
+  /** The caller defines `function` and `custom` tools, the provider `builtin` tools, an MCP server `mcp` tools. */
   kind: 'function' | 'custom' | 'builtin' | 'mcp';
   status: 'pending' | 'completed' | 'failed';
   /** The result of a tool that the provider ran. */
@@ -73,7 +73,7 @@ export interface ToolUse {
   raw?: unknown;
 }
 
-/** One piece of a response. The parts are in the order of the response; `raw` is the provider's own object, by reference. */
+/** One piece of a response. `raw` is the provider's own object, by reference. */
 export type Part =
   | { type: 'text'; text: string; citations?: Citation[]; signature?: string; phase?: string }
   | { type: 'reasoning'; text: string; signature?: string; redacted?: true; raw?: unknown }
@@ -159,7 +159,7 @@ export interface ParsedChoice extends Output {
   index: number;
 }
 
-/** The facts of a Gemini Live session besides the parts of the model. */
+/** The facts of a Gemini Live session that the parts of the output do not show. */
 export interface LiveFacts {
   /** The words of the user, as Gemini transcribed them. */
   inputTranscription: string;
@@ -173,11 +173,11 @@ export interface LiveFacts {
 
 /** The facts that the readers find in a response of any API. */
 export interface ResponseFacts extends Output {
-  /** False when the stream was cut, or the response is still queued or in progress. */
+  /** False when the stream was cut, the response is still queued or in progress, or the input is no response. */
   complete: boolean;
   id: string | null;
   model: string | null;
-  /** Milliseconds since the epoch. */
+  /** Unix milliseconds. */
   createdAt: number | null;
   serviceTier: string | null;
   /** The status of OpenAI Responses and Gemini Interactions, unchanged. */
@@ -196,7 +196,6 @@ export interface ResponseFacts extends Output {
   warnings: Warning[];
 }
 
-/** Creates an empty output. */
 export function emptyOutput(): Output {
   return {
     text: '',

@@ -3,17 +3,17 @@ import { memo } from './json.ts';
 import type { ResponseFacts } from './reading.ts';
 
 /**
- * The response of a provider's API in one form for all APIs. A fact that the provider did not state is null, never 0 or an empty
- * text, except `text`, which is always a string.
+ * The response of a provider's API, in one form for all APIs. A fact that the provider did not state is null, never 0 or an empty
+ * text. Only `text` is always a string.
  */
 export interface ParsedResponse extends ResponseFacts {
   /** The version of this type. */
   schema: 1;
   /** The provider's name: the one that the caller passed, else the one that the shape shows. */
   provider: string;
-  /** The API that the response is of; null when the shape does not show it. */
+  /** The API that sent the response; null when the shape does not show it. */
   api: Api | null;
-  /** True when the caller passed no provider and the parser found it by the shape. */
+  /** True when the caller passed no provider, so that `provider` comes from the shape of the response. */
   detected: boolean;
   /** Whether the response arrived as events of a stream. */
   streamed: boolean;
@@ -25,7 +25,7 @@ export interface ParsedResponse extends ResponseFacts {
 
 const providerOf = /* @__PURE__ */ memo((api) => api.slice(0, api.indexOf('.')));
 
-/** Sets the API of a record, and the provider, which is the part before the dot. */
+/** Sets the API of a record, and its provider, which is the part of the API's name before the dot. */
 export function nameApi(record: ParsedResponse, api: Api): void {
   record.api = api;
   record.provider = providerOf(api);

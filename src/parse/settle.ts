@@ -42,7 +42,10 @@ function headerFields(headers: HeaderSource): Obj {
   );
 }
 
-/** For each provider's name, the APIs (by their first letters) with which it answers. */
+/**
+ * Which APIs a provider offers. The first pattern matches the provider's name, the second the first letters of its APIs. The first
+ * entry that matches the name decides.
+ */
 const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
   [/bedrock|amazon|aws/i, /^([bac]|op)/],
   [/vertex/i, /^([ga]|op)/],
@@ -89,12 +92,12 @@ function settleOutput(out: Output, { warnings, complete }: ResponseFacts): boole
  * Completes a record after its body was read: the provider's name, the finish, the subtype, the facts that only the HTTP
  * response has, and the warnings.
  *
- * @param whole The body; null when there is none.
+ * @param whole The body, or the body folded from a stream; null when there is none.
  */
 export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj | null): ParsedResponse {
   const { warnings, complete } = record;
   const header = options.headers ? headerFields(options.headers) : NOTHING;
-  // An error body with only a message does not show its API; AWS headers do.
+  // An error body with only a message does not show its API. AWS headers show that it is Bedrock's.
   if (record.error?.type === null && !record.api && (header.xAmznErrortype ?? header.xAmznRequestid))
     nameApi(record, 'bedrock.converse');
   if (options.provider) label(record, options.provider);

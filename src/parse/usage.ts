@@ -7,7 +7,7 @@ type Count = number | null;
 /** Normalises the name of a modality: `TEXT`, `text` and `text_tokens` become `text`. */
 const modalityOf = /* @__PURE__ */ memo((name) => name.replace('_tokens', '').toLowerCase());
 
-/** The fields of a record that a usage object changes beside `usage`. */
+/** The fields of a record, other than `usage`, that {@link readUsage} changes. */
 type Counted = Pick<ResponseFacts, 'serviceTier' | 'warnings'>;
 
 /** Returns a token count: a finite number of at least 0. Every other value gives null. */
@@ -32,15 +32,18 @@ function addTokens(sums: Record<string, number>, name: string, tokens: Count): v
 }
 
 /**
- * Reads a usage object of any provider. The names of the counts show what they include: no two providers use one name with
- * different meanings.
+ * Reads a usage object of any provider. The names of the counts show what the counts include, because no two providers use one name
+ * with different meanings.
  *
  * @param u The usage object, or a body that has the counts as fields.
  * @returns The usage; null when the object states no count.
  */
 export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'body'): Usage | null {
   const { warnings } = record;
-  /** The object itself, then the objects inside it: details of the input, of the output, of the cache; the counts of Cohere. */
+  /**
+   * The objects to read: `u`, then objects inside it, which the loop below adds. They are the details of the input, of the output and of
+   * the cache, and Cohere's object with the counts.
+   */
   const levels: unknown[] = [u, null, null, null];
   const modality: Modality = { input: {}, output: {} };
   let prompt: Count = null;
@@ -279,7 +282,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   return usage;
 }
 
-/** Reads counts and latency from the metrics of a Bedrock stream or from HTTP headers, where the body has no output count. */
+/** Reads the latency from the metrics of Bedrock or from HTTP headers, and the counts too when the body has no output count. */
 export function readMetrics(metrics: Obj, record: ResponseFacts, source: Usage['source']): void {
   const latency = count(metrics.invocationLatency ?? metrics.latencyMs);
   if (record.usage?.output == null) record.usage = readUsage(metrics, record, source) ?? record.usage;

@@ -77,6 +77,13 @@ describe('one stream, however it is framed', () => {
       error: { type: 'stream_error', message: 'socket hang up' },
     });
   });
+
+  it('is incomplete when the source fails before its first event', async () => {
+    const source = new ReadableStream({
+      start: (controller) => controller.error(new Error('socket hang up')),
+    });
+    expect(await parseStream(source)).toMatchObject({ complete: false, error: { type: 'stream_error' } });
+  });
 });
 
 describe('a stream equals the whole response', () => {

@@ -2,7 +2,7 @@ import type { ApiDescription, ApiNames } from '../api.ts';
 import { list } from '../json.ts';
 import { listStreaming } from '../list-streaming.ts';
 
-/** Anthropic's first API, `/v1/complete`. Claude 2 on Bedrock sends the same field without a model; `bedrock-invoke.ts` reads it. */
+/** Anthropic's first API, `/v1/complete`. Claude 2 on Bedrock sends `completion` without a model; `bedrock-invoke.ts` reads such bodies. */
 export const anthropicComplete: ApiDescription<'anthropic.complete'> = {
   api: 'anthropic.complete',
   recognise: (v) => (typeof v.completion === 'string' && (v.model ?? v.log_id) ? 'either' : null),

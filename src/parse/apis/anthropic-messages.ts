@@ -11,7 +11,7 @@ const streaming: Streaming = {
       case 'content_block_delta': {
         const delta = obj(event.delta);
         const item = itemAt(fold, event.index);
-        // The fast path: nearly every event continues a text.
+        // Nearly every event continues a text, and this is faster than `merge`.
         if (delta.type === 'text_delta' && typeof item.text === 'string') item.text += str(delta.text);
         else merge(item, delta.citation ? { citations: [delta.citation] } : delta);
         break;
@@ -36,9 +36,9 @@ const streaming: Streaming = {
   close({ body }, blocks) {
     for (const block of blocks) {
       const type = str(block.type);
-      // After a fallback, a whole response names the model that answered, not the requested one.
+      // After a fallback to another model, a response without streaming names the model that answered, not the requested one.
       if (type === 'fallback') body.model = obj(block.to).model ?? body.model;
-      // A block whose start event is missing has the type of its first delta.
+      // When the start event of a block is missing, the block has the type of its first delta.
       if (type.endsWith('_delta')) block.type = type === 'input_json_delta' ? 'tool_use' : type.slice(0, -6);
       if (block.partial_json) {
         block.input = closeArguments(block.partial_json);

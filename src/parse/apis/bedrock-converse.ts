@@ -13,7 +13,7 @@ const streaming: Streaming = {
       const piece = obj(delta ?? opening);
       const item = itemAt(fold, contentBlockIndex);
       const { text, citation, toolResult } = piece;
-      // Citations and tool results are collected in lists; other deltas have the shape of their block.
+      // Citations and contents of tool results are collected in lists. Every other delta has the shape of its block, so it is merged.
       if (typeof text === 'string' && typeof item.text === 'string') item.text += text;
       else if (citation) merge(item, { citations: [citation] });
       else if (Array.isArray(toolResult)) merge(item, { toolResult: { content: toolResult } });
@@ -22,7 +22,7 @@ const streaming: Streaming = {
     }
     if (event.messageStart) return start(fold, null);
     if (event.metadata && (fold.items.size > 0 || obj(event.metadata).metrics)) {
-      // The event with the counts is the last one.
+      // The event with the token counts is the last event of the response.
       restate(fold.body, event.metadata);
       fold.done = true;
     } else if (event.messageStop) restate(fold.body, event.messageStop);

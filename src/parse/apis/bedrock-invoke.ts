@@ -21,7 +21,7 @@ function choicesIn(body: Obj): readonly unknown[] {
   return list(body.choices ?? body.results ?? body.outputs ?? body.generations ?? body.completions ?? [body]);
 }
 
-/** Bedrock InvokeModel: the model families whose shape is not that of another API. */
+/** Bedrock InvokeModel, for the model families whose bodies do not have the shape of another API. */
 export const bedrockInvoke: ApiDescription<`bedrock.invoke.${string}`> = {
   api: 'bedrock.invoke.',
   recognise: (value) => (familyOf(value) ? 'either' : null),

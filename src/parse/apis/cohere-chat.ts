@@ -4,7 +4,7 @@ import { isObject, type Obj, obj, objects, str } from '../json.ts';
 import { merge } from '../merge.ts';
 import { mergeToolCalls } from './openai-chat.ts';
 
-/** The key of the item with the plan, calls and citations. The indexes of calls overlap those of content blocks. */
+/** The key of the item that holds the plan, the calls and the citations. Calls are not items themselves, because their indexes overlap those of content blocks. */
 const MESSAGE = 'message';
 
 const streaming: Streaming = {
@@ -19,7 +19,7 @@ const streaming: Streaming = {
         const kind = content.type ?? (content.thinking === undefined ? 'text' : 'thinking');
         const block = itemAt(fold, `${event.index} ${kind}`);
         block.type = kind;
-        // The fast path: nearly every event continues a text.
+        // Nearly every event continues a text, and this is faster than `merge`.
         if (typeof block.text === 'string') block.text += str(content.text);
         else merge(block, content);
         break;
@@ -57,7 +57,7 @@ const streaming: Streaming = {
   },
 };
 
-/** Finish reasons of Cohere are in capitals. Those of OpenAI are not, so this pattern keeps a single OpenAI choice from passing as a Cohere body. */
+/** Matches finish reasons of Cohere, which are in capitals. OpenAI's are not, so a single choice of OpenAI is not read as a Cohere body. */
 const REASON = /^[A-Z_]+$/;
 
 /**

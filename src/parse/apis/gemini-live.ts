@@ -27,7 +27,7 @@ const streaming: Streaming = {
       event.toolCallCancellation ??
       event.usageMetadata;
     if (!known) return false;
-    // Messages have no index, so the position is the key.
+    // Messages have no index, so the number of earlier messages is the key.
     fold.items.set(fold.items.size, event as Draft);
     return true;
   },
@@ -44,7 +44,7 @@ const streaming: Streaming = {
     let finishReason: unknown;
     const endTurn = (): void => {
       for (const part of closeParts(turn)) {
-        // In a spoken turn the transcription is the text. Text that the model wrote beside it is kept as another kind of part.
+        // In a spoken turn the transcription is the text of the record. Text that the model also wrote becomes a part of type `other`.
         parts.push(spoken && part.text && !part.thought ? { type: 'written', ...part } : part);
       }
       if (spoken) parts.push({ text: spoken });

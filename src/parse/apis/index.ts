@@ -20,7 +20,7 @@ import { openaiChat } from './openai-chat.ts';
 import { openaiCompletions } from './openai-completions.ts';
 import { openaiResponses } from './openai-responses.ts';
 
-/** All APIs, in the order in which they are asked whether a value is theirs. The most frequent come first. */
+/** All APIs. `recognise` of `detect.ts` tries them in this order, so the most frequent come first. */
 export const APIS = [
   openaiChat,
   anthropicMessages,

@@ -5,8 +5,9 @@ import { listStreaming } from '../list-streaming.ts';
 import { merge, mergeParts } from '../merge.ts';
 
 /**
- * Joins the pieces of streamed tool calls. Pieces of one call have the same index, else the same id; a piece with neither continues
- * the last call. Some servers give every parallel call the index 0, so another id and name begin another call.
+ * Joins the pieces of streamed tool calls. Pieces of one call have the same index, or without an index the same id. A piece with
+ * neither continues the last call. Some servers give every parallel call the index 0, so a piece with another id and a name begins
+ * another call.
  */
 export function mergeToolCalls(deltas: readonly Obj[]): Draft[] {
   const calls: Draft[] = [];

@@ -5,7 +5,7 @@ import { openaiChat } from './openai-chat.ts';
 /** OpenAI's legacy completions; imported models on Bedrock use them too. Their chunks are folded like those of chat. */
 export const openaiCompletions: ApiDescription<'openai.completions'> = {
   api: 'openai.completions',
-  // `openaiChat` is asked first and claims the bodies of chat, so a body with choices that gets here is a legacy completion.
+  // `detect.ts` tries `openaiChat` first, which recognises the bodies of chat. So a body with choices that gets here is a legacy completion.
   recognise: ({ choices }) => (Array.isArray(choices) ? 'either' : null),
   choicesIn: ({ choices }) => list(choices),
   promisesDone: true,

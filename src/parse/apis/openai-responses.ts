@@ -4,19 +4,19 @@ import { type Draft, isObject, list, memo, type Obj, obj, objects, str, textOf }
 import { merge } from '../merge.ts';
 import { warn } from '../reading.ts';
 
-/** Returns the last word of the type of a delta event (`text` of `response.output_text.delta`); audio deltas are not kept. */
+/** Returns the last word of the type of a delta event: `text` for `response.output_text.delta`. For audio, which is not kept, it is empty. */
 const wordOf = /* @__PURE__ */ memo((type) => /[._](?!audio)([a-z]+)\.delta$/.exec(type)?.[1] ?? '');
 
 const LISTS = ['content', 'summary'] as const;
 
-/** Turns the lists of an item into objects by index, so that a huge index in an event does not make a huge list. */
+/** Copies an item with its lists as objects by index, so that a huge index in an event does not make a huge list. */
 function byIndex(item: Obj): Obj {
   const open: Draft = { ...item };
   for (const key of LISTS) if (Array.isArray(item[key])) open[key] = { ...(item[key] as unknown[]) };
   return open;
 }
 
-/** Returns the item at an index for a change. An item that arrived complete is the caller's object, so it is copied first. */
+/** Returns an item that may be changed. An item that arrived complete is the caller's object, so a copy replaces it first. */
 function openItem(fold: Fold, at: unknown): Draft {
   const item = itemAt(fold, at);
   return fold.whole.delete(item) ? itemAt(fold, at, byIndex(item)) : item;
@@ -66,7 +66,7 @@ const streaming: Streaming = {
   take(fold, event) {
     const type = str(event.type);
     const word = wordOf(type);
-    // Some servers change the ids in mid-stream, so items are found by their index.
+    // Some servers change the ids of items during a stream, so items are found by their index.
     const at = event.output_index ?? event.item_id;
     const { response } = event;
     if (!type.startsWith('response.')) return false;
