@@ -9,8 +9,8 @@ import { call, ScriptedLiveConnection, ScriptedModel, text } from '../support/sc
 import { Entered } from './support/entered.ts';
 
 /**
- * How many files of `src` each journey may enter (docs/decisions/0035-a-journey-is-counted-in-files.md). The numbers only go down; the
- * goals are 40 for a message, 45 for an approval and 35 for a sound. `--reporter verbose` prints the files of each.
+ * How many files of `src` each journey may enter (docs/decisions/0035-a-journey-is-counted-in-files.md). The numbers only go
+ * down. `--reporter verbose` prints the files of each.
  */
 const MOST = { message: 63, approval: 85, sound: 56 };
 
