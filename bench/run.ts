@@ -41,6 +41,13 @@ const { values: options, positionals } = parseArgs({
     repetitions: { type: 'string' },
   },
 });
+/** The options of each part that takes any. */
+const TAKEN: Partial<Record<string, readonly (keyof typeof options)[]>> = {
+  streams: ['quick', 'against', 'only', 'pace', 'trials', 'repetitions'],
+  browser: ['against', 'repetitions'],
+  attack: ['quick'],
+};
+
 const unknown = positionals.filter((name) => !(name in PARTS));
 if (unknown.length > 0) {
   console.error(`There is no benchmark ${unknown.join(', ')}. There are: ${Object.keys(PARTS).join(', ')}.`);
@@ -83,7 +90,7 @@ process.exit(failed.length === 0 ? 0 : 1);
 function runPart(name: string): void {
   console.log(`\n== ${name}`);
   const figures = join(work, `${name}.json`);
-  const own = name === 'streams' ? ownOptions() : name === 'attack' && options.quick ? ['--quick'] : [];
+  const own = ownOptions(name);
   const began = performance.now();
   const { status } = spawnSync(process.execPath, ['--import', 'tsx', join(here, PARTS[name] ?? ''), ...own], {
     stdio: 'inherit',
@@ -94,13 +101,13 @@ function runPart(name: string): void {
   if (found) parts[name] = { ...found, seconds: Math.round((performance.now() - began) / 1000) };
 }
 
-/** The options of this run that are passed on to `streams`. */
-function ownOptions(): string[] {
-  const { quick, ...others } = options;
-  const named = Object.entries(others).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, value],
-  );
-  return [...(quick ? ['--quick'] : []), ...named];
+/** The options of this run that a part takes. */
+function ownOptions(part: string): string[] {
+  return (TAKEN[part] ?? []).flatMap((name) => {
+    const value = options[name];
+    if (value === undefined || value === false) return [];
+    return value === true ? [`--${name}`] : [`--${name}`, value];
+  });
 }
 
 function git(...args: string[]): string {

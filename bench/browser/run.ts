@@ -1,26 +1,40 @@
 // 4,000 Markdown deltas within one second in Chromium: the CPU of the page with stock useChat, with its throttle, and with ours.
+//
+//   tsx browser/run.ts [--against <commit>] [--repetitions <n>]
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import type { Browser, CDPSession } from 'playwright-core';
 import { build } from 'vite';
 import { built } from '../../test/browser/support/built.ts';
 import { launch } from '../../test/browser/support/launch.ts';
 import { type Figure, submit } from '../report/figure.ts';
 import { median, spread } from '../report/stats.ts';
+import { buildAt, commitOf } from '../streams/builds.ts';
 import type { Bench } from './page.tsx';
 import { startSource } from './source.ts';
 
 const DELTAS = 4_000;
 const MS = 1_000;
-const REPETITIONS = Number(process.argv[2] ?? 3);
-const VARIANTS = ['stock', 'again', 'throttle', 'sse', 'bidi'] as const;
+const { values: options } = parseArgs({
+  options: { against: { type: 'string' }, repetitions: { type: 'string', default: '3' } },
+});
+const REPETITIONS = Number(options.repetitions);
 const SIZES = [5_000, 10_000, 20_000];
 
-type Variant = (typeof VARIANTS)[number];
+/** What the page runs: stock `useChat`, the same again, the same with its throttle, or ours. */
+type Variant = 'stock' | 'again' | 'throttle' | 'sse' | 'bidi';
+
+/** A variant of the page, and the server of the page: the library as it is now, or as it was at the commit to compare with. */
+interface Measured {
+  name: string;
+  variant: Variant;
+  url: string;
+}
 
 interface Run {
   cpuMs: number;
@@ -95,45 +109,72 @@ function judge(what: string, values: number[], goal: number, noise?: number): vo
   );
 }
 
+/** Builds the page into a folder. `library`: the folder of a compiled Duologue, instead of the one that the page would import. */
+async function buildPage(folder: string, library?: string): Promise<void> {
+  await build({
+    root: fileURLToPath(new URL('.', import.meta.url)),
+    configFile: false,
+    logLevel: 'error',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    build: { outDir: folder, emptyOutDir: true, target: 'es2022' },
+    ...(library === undefined
+      ? {}
+      : { resolve: { alias: [{ find: /^duologue\/(.+)$/, replacement: `${library}/$1/index.js` }] } }),
+  });
+}
+
 await built();
 const folder = mkdtempSync(join(tmpdir(), 'duologue-bench-'));
-await build({
-  root: fileURLToPath(new URL('.', import.meta.url)),
-  configFile: false,
-  logLevel: 'error',
-  define: { 'process.env.NODE_ENV': '"production"' },
-  build: { outDir: folder, emptyOutDir: true, target: 'es2022' },
-});
-const source = await startSource(folder);
+await buildPage(join(folder, 'now'));
+const source = await startSource(join(folder, 'now'));
 const { url } = source;
+const measured: Measured[] = (['stock', 'again', 'throttle', 'sse', 'bidi'] as const).map((variant) => ({
+  name: variant,
+  variant,
+  url,
+}));
+const against = options.against === undefined ? null : commitOf(options.against);
+const earlier = against === null ? null : await earlierPage(against);
+if (earlier) measured.push(...earlier.measured);
 const browser = await launch();
+
+/** The page with the library of a commit, on a server of today. */
+async function earlierPage(commit: string) {
+  await buildPage(join(folder, 'then'), buildAt(commit));
+  const { url, close } = await startSource(join(folder, 'then'));
+  const both = ['sse', 'bidi'] as const;
+  return { close, measured: both.map((variant) => ({ name: `${variant} then`, variant, url })) };
+}
 try {
   console.log(
     `${DELTAS} deltas in ${MS} ms, ${REPETITIONS} repetitions, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)}`,
   );
-  const runs: Record<Variant, Run[]> = { stock: [], again: [], throttle: [], sse: [], bidi: [] };
+  const runs: Record<string, Run[]> = Object.fromEntries(measured.map(({ name }) => [name, []]));
   for (let repetition = 0; repetition < REPETITIONS; repetition++) {
-    const order = VARIANTS.map((_, index) => VARIANTS[(index + repetition) % VARIANTS.length] ?? 'stock');
-    for (const variant of order)
-      runs[variant].push(await measure(browser, url, variant, 'whole', DELTAS, MS));
+    const first = repetition % measured.length;
+    for (const { name, variant, url } of [...measured.slice(first), ...measured.slice(0, first)])
+      runs[name]?.push(await measure(browser, url, variant, 'whole', DELTAS, MS));
     console.log(`repetition ${repetition + 1} of ${REPETITIONS}`);
   }
-  for (const variant of VARIANTS) {
-    const cpu = median(runs[variant].map(({ cpuMs }) => cpuMs));
-    const renders = median(runs[variant].map((run) => run.renders));
+  const runsOf = (name: string): Run[] => runs[name] ?? [];
+  for (const { name } of measured) {
+    const cpu = median(runsOf(name).map(({ cpuMs }) => cpuMs));
+    const renders = median(runsOf(name).map((run) => run.renders));
     console.log(
-      `${variant.padEnd(10)} ${cpu.toFixed(0).padStart(7)} ms CPU  ${String(renders).padStart(5)} renders`,
+      `${name.padEnd(10)} ${cpu.toFixed(0).padStart(7)} ms CPU  ${String(renders).padStart(5)} renders`,
     );
   }
-  const ratios = (one: Variant, other: Variant) =>
-    runs[one].map(({ cpuMs }, index) => cpuMs / (runs[other][index]?.cpuMs ?? Number.NaN));
+  const ratios = (one: string, other: string) =>
+    runsOf(one).map(({ cpuMs }, index) => cpuMs / (runsOf(other)[index]?.cpuMs ?? Number.NaN));
   const noise = median(ratios('again', 'stock'));
   console.log(`A/A ${show(noise)}${noise < 0.9 || noise > 1.1 ? '  INVALID: the machine is too busy' : ''}`);
   for (const mode of ['sse', 'bidi'] as const) {
     judge(`ours over ${mode} / stock useChat, same renderer`, ratios(mode, 'stock'), 0.05, noise);
     judge(`ours over ${mode} / experimental_throttle 50`, ratios(mode, 'throttle'), 0.6, noise);
+    if (against !== null)
+      judge(`ours over ${mode} / at ${against.slice(0, 8)}`, ratios(mode, `${mode} then`), 1.03, noise);
   }
-  const hashes = new Set(VARIANTS.flatMap((variant) => runs[variant].map(({ hash }) => hash)));
+  const hashes = new Set(measured.flatMap(({ name }) => runsOf(name).map(({ hash }) => hash)));
   console.log(`final messages: ${hashes.size === 1 ? 'equal' : 'DIFFERENT'}`);
   if (hashes.size !== 1) failed++;
 
@@ -154,6 +195,7 @@ try {
 } finally {
   await browser.close();
   await source.close();
+  await earlier?.close();
   rmSync(folder, { recursive: true, force: true });
 }
 process.exit(failed === 0 ? 0 : 1);
