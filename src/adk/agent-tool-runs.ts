@@ -16,7 +16,7 @@ import type { Content } from '@google/genai';
 import { OUTCOME_UNKNOWN } from '../protocol/index.ts';
 import { guardPluginCallbacks } from './callbacks.ts';
 import type { CredentialSource } from './credentials.ts';
-import { GatePlugin } from './gate-plugin.ts';
+import { type GatedAgents, GatePlugin, pluginIn } from './gate-plugin.ts';
 import { danglingCalls, RESUME } from './history.ts';
 import type { ApprovalOverride, DeferredCall, InnerHost, Run, ServerTools } from './run.ts';
 
@@ -57,6 +57,7 @@ export interface PausableCall {
 export async function runPausable(call: PausableCall): Promise<unknown> {
   const { agent, context, host, isContinued } = call;
   const id = context.functionCallId ?? '';
+  pluginIn(context.invocationContext)?.agents.prepareTool(agent);
   const open = () => host.open(agent.name, context.state.toRecord());
   let session = await open();
   const isKnown = startOf(session.events, id) !== undefined;
@@ -83,7 +84,8 @@ async function runOnce(call: PausableCall, isStarted: boolean, session: Session)
   const { agent, context, host, override, credentials, tools } = call;
   const { memoryService, credentialService } = context.invocationContext;
   const id = context.functionCallId ?? '';
-  const plugin = new InnerPlugin(id, override, credentials);
+  const agents = pluginIn(context.invocationContext)?.agentsInside;
+  const plugin = new InnerPlugin(id, override, agents, credentials);
   const sessionService = context.invocationContext.sessionService;
   if (!sessionService) throw new Error(`The agent "${agent.name}" has no session service.`);
   const runner = new Runner({
@@ -240,8 +242,13 @@ function resultOf({ agent, context }: PausableCall, session: Session, last: Even
 class InnerPlugin extends GatePlugin {
   private readonly callId: string;
 
-  constructor(callId: string, override: ApprovalOverride, credentials: CredentialSource) {
-    super(override, undefined, credentials);
+  constructor(
+    callId: string,
+    override: ApprovalOverride,
+    agents: GatedAgents | undefined,
+    credentials: CredentialSource,
+  ) {
+    super(override, agents, credentials);
     this.callId = callId;
   }
 
@@ -259,8 +266,8 @@ class InnerPlugin extends GatePlugin {
 }
 
 /** The plugins for a recorded call inside an agent that is used as a tool. As in ADK, those of the application are not among them. */
-export function innerPlugins(override: ApprovalOverride): PluginManager {
-  const manager = new PluginManager([new GatePlugin(override)]);
+export function innerPlugins({ override, agentsInside }: GatePlugin): PluginManager {
+  const manager = new PluginManager([new GatePlugin(override, agentsInside)]);
   guardPluginCallbacks(manager);
   return manager;
 }

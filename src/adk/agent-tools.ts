@@ -1,5 +1,6 @@
 import { AgentTool, type BaseAgent, type BaseTool, type Context, isAgentTool } from '@google/adk';
 import { isConversable } from './agents.ts';
+import { pluginIn } from './gate-plugin.ts';
 import type { ApprovalOverride, InnerHost } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
@@ -20,6 +21,8 @@ export interface InnerRun {
   /** Why the first call that was refused inside this run cannot wait; the outer call ends with this text. */
   refusal: string | null;
   readonly host: InnerHost | undefined;
+  /** Prepares an agent before it runs as a tool. */
+  readonly prepare: (agent: BaseAgent) => void;
 }
 
 /**
@@ -44,14 +47,18 @@ async function runAgentTool(
   override: readonly string[] | undefined,
   given: InnerHost | undefined,
 ): Promise<unknown> {
-  const { abortSignal, state } = request.toolContext;
-  const host = given ?? (abortSignal && runs.get(abortSignal)?.host);
-  // ADK writes to the session of the inner agent, which this process must own.
+  const { abortSignal, state, invocationContext } = request.toolContext;
+  const outer = abortSignal && runs.get(abortSignal);
+  const host = given ?? outer?.host;
+  const agents = pluginIn(invocationContext)?.agents;
+  const prepare = outer?.prepare ?? ((inner: BaseAgent) => agents?.prepareTool(inner));
   const { agent } = tool as unknown as { agent: BaseAgent };
+  prepare(agent);
+  // ADK writes to the session of the inner agent, which this process must own.
   await host?.open(agent.name, state.toRecord());
   // An agent tool inside another one: the outermost call reports the refusal.
-  if (!abortSignal || runs.has(abortSignal)) return tool.runAsync(request);
-  const run: InnerRun = { override, refusal: null, host };
+  if (!abortSignal || outer) return tool.runAsync(request);
+  const run: InnerRun = { override, refusal: null, host, prepare };
   runs.set(abortSignal, run);
   try {
     const output = await tool.runAsync(request);

@@ -146,6 +146,43 @@ export function checkCopy(root: unknown): void {
   }
 }
 
+/**
+ * Throws when names of agents are ambiguous: the agent of a stored call is found by its name among the agents that it talks with, and the session of an
+ * agent that is used as a tool by its name among all of those.
+ */
+export function checkNames(root: AgentRoot, appName: string): void {
+  const used = agentsUsedAsTools(root).map(({ agent }) => agent);
+  checkUnique(used, 'are used as tools, and would share one session');
+  for (const agent of used) checkAppName(agent, appName);
+  const why = 'are in one tree, so that an approved call could run the tool of the wrong one';
+  for (const tree of [root, ...used]) checkUnique([...agentsIn(tree)], why);
+}
+
+function checkUnique(agents: readonly BaseAgent[], why: string): void {
+  const named = new Map<string, BaseAgent>();
+  for (const agent of agents) {
+    const known = named.get(agent.name);
+    if (known && known !== agent) throw new Error(`Two agents named "${agent.name}" ${why}. Rename one.`);
+    named.set(agent.name, agent);
+  }
+}
+
+function checkAppName({ name }: BaseAgent, appName: string): void {
+  if (name !== appName) return;
+  throw new Error(
+    `The agent "${name}" is used as a tool and has the name of the app, so it would write to the session of the conversation. Rename the agent, or set the option appName.`,
+  );
+}
+
+/** Throws when an agent that a toolset returned as a tool cannot be used with the agents of a tree. */
+export function checkAgentTool(agent: BaseAgent, root: AgentRoot, appName: string): void {
+  checkCopy(agent);
+  checkAppName(agent, appName);
+  const used = agentsUsedAsTools(root).map((one) => one.agent);
+  if (!used.includes(agent)) checkUnique([...used, agent], 'are used as tools, and would share one session');
+  checkNames(agent, appName);
+}
+
 /** Refuses a tool that is itself a workflow node and may wait: ADK would run it without asking the user, or drop its question. */
 function checkToolNode({ tool }: ToolNode, workflow: string): void {
   if (!((tool as unknown) instanceof BaseTool)) throw foreign(`The tool ${nameOf(tool)}`);

@@ -2,7 +2,9 @@ export { innerPlugins } from './agent-tool-runs.ts';
 export { pausableAgent } from './agent-tools.ts';
 export {
   agentToolNames,
+  checkAgentTool,
   checkCopy,
+  checkNames,
   chooseDriver,
   type Driver,
   knownTools,

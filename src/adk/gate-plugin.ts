@@ -1,4 +1,5 @@
 import {
+  type BaseAgent,
   type BaseNode,
   BasePlugin,
   type BaseTool,
@@ -188,13 +189,20 @@ const NOTHING: Promise<undefined> = Promise.resolve(undefined);
 export interface GatedAgents {
   /** Prepares an agent that a workflow made while it ran, so that its calls pass the gates. */
   prepare(agent: LlmAgent): void;
+  /** Prepares an agent before it runs as a tool: a toolset may have made it just now. Throws, in words, when it cannot be used as a tool. */
+  prepareTool(agent: BaseAgent): void;
   /** The name of the root. */
   readonly rootName: string;
   /** Whether the server finds an agent of that name when a call is answered, in another process as well. */
   has(agentName: string): boolean;
 }
 
-const ALL_KNOWN: GatedAgents = { prepare: () => undefined, rootName: '', has: () => true };
+const ALL_KNOWN: GatedAgents = {
+  prepare: () => undefined,
+  prepareTool: () => undefined,
+  rootName: '',
+  has: () => true,
+};
 
 interface EventParams {
   invocationContext: InvocationContext;
@@ -218,6 +226,11 @@ export class GatePlugin extends BasePlugin {
     this.override = override;
     this.agents = agents;
     this.credentials = credentials;
+  }
+
+  /** What the plugin of a run inside an agent that is used as a tool knows of its agents. */
+  get agentsInside(): GatedAgents {
+    return { ...ALL_KNOWN, prepareTool: (agent) => this.agents.prepareTool(agent) };
   }
 
   begin(key: RunKey, run: Run): RunView {

@@ -1,7 +1,9 @@
-import { InMemoryCredentialService, isApp, Runner } from '@google/adk';
+import { type BaseAgent, InMemoryCredentialService, isApp, Runner } from '@google/adk';
 import {
   type AgentRoot,
+  checkAgentTool,
   checkCopy,
+  checkNames,
   chooseDriver,
   findAgent,
   GatePlugin,
@@ -55,6 +57,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       `The App "${app.name}" has isResumable: false. Leave it out: calls wait for users, and are resumed.`,
     );
   checkCopy(agent);
+  checkNames(agent, appName);
   checkTools(options, logger);
   const { toolsRequiringApproval } = options;
   for (const text of waitsInWorkflows(agent, toolsRequiringApproval)) logger.warn(text);
@@ -64,6 +67,10 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     instrumentModels(root, { retryPolicy: { ...options.retryPolicy, timer: clock } });
   };
   prepare(agent);
+  const prepareTool = (inner: BaseAgent) => {
+    checkAgentTool(inner, agent, appName);
+    prepare(inner);
+  };
   const { driver, warning } = chooseDriver(agent, {
     plugins,
     asked: options.driver,
@@ -90,6 +97,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     toolsRequiringApproval,
     {
       prepare,
+      prepareTool,
       rootName: agent.name,
       has: (name) => findAgent(agent, name) !== undefined,
     },

@@ -10,89 +10,24 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
 import { type Chunk, INTERRUPTED, OUTCOME_UNKNOWN, SUPERSEDED } from '../../src/protocol/index.ts';
-import type { DuologueOptions } from '../../src/server/index.ts';
 import { harness, say } from '../support/harness.ts';
 import { live } from '../support/live.ts';
 import { call, calls, hanging, ScriptedModel, text } from '../support/scripted-model.ts';
+import {
+  Conversation,
+  input,
+  outputs,
+  PROCESSES,
+  responses,
+  tree,
+  WAYS,
+  type Way,
+} from './support/agent-tool-conversation.ts';
 import { Place } from './support/matrix.ts';
 import { sqliteDatabase } from './support/sqlite-database.ts';
 import { type Talk, textOf, the } from './support/talk.ts';
 
-const WAYS = {
-  SSE: { mode: 'SSE' },
-  'BIDI live': { mode: 'BIDI', driver: 'live' },
-  'BIDI turn by turn': { mode: 'BIDI', driver: 'turn' },
-} as const;
-type Way = (typeof WAYS)[keyof typeof WAYS];
-const PROCESSES = ['in one process', 'with a new process at each pause'] as const;
-
 const description = 'Does it.';
-
-/** A conversation whose process is replaced at each pause, or never. */
-class Conversation {
-  readonly chunks: Chunk[] = [];
-  readonly #place: Place;
-  readonly #options: Partial<DuologueOptions>;
-  readonly #isKilled: boolean;
-  #talk: Talk | null = null;
-
-  constructor(way: Way, agent: LlmAgent, isKilled: boolean, options: Partial<DuologueOptions> = {}) {
-    this.#place = new Place(way.mode, sqliteDatabase());
-    this.#options = { agent, ...('driver' in way ? { driver: way.driver } : {}), ...options };
-    this.#isKilled = isKilled;
-  }
-
-  async say(words: string): Promise<Chunk[]> {
-    this.#talk ??= await this.#place.talk(this.#options);
-    return this.#keep(await this.#talk.say(words));
-  }
-
-  async answer(give: (talk: Talk) => Promise<Chunk[]>): Promise<Chunk[]> {
-    if (this.#isKilled) this.#talk = await this.#place.afterKill(this.#options);
-    return this.#keep(await give(this.#talk as Talk));
-  }
-
-  #keep(chunks: Chunk[]): Chunk[] {
-    this.chunks.push(...chunks);
-    return chunks;
-  }
-}
-
-/** An agent that uses another one as a tool. */
-function tree(
-  tools: BaseTool[],
-  turns: ConstructorParameters<typeof ScriptedModel>[0],
-  after: typeof turns = [[text('Well.')], [text('And now?')]],
-) {
-  const inner = new ScriptedModel(turns);
-  const banker = new LlmAgent({ name: 'banker', description, model: inner, tools });
-  const outer = new ScriptedModel([[call('banker', { request: 'pay' }, 'banker-1')], ...(after ?? [])]);
-  const agent = new LlmAgent({ name: 'assistant', model: outer, tools: [new AgentTool({ agent: banker })] });
-  return { agent, inner, outer };
-}
-
-const input = (chunks: readonly Chunk[], name: string) => {
-  const found = chunks.findLast(
-    (chunk): chunk is Extract<Chunk, { type: 'tool-input-available' }> =>
-      chunk.type === 'tool-input-available' && chunk.toolName === name,
-  );
-  if (!found) throw new Error(`No call of ${name} in: ${JSON.stringify(chunks)}`);
-  return found;
-};
-const outputs = (chunks: readonly Chunk[]) =>
-  chunks.flatMap((chunk) =>
-    chunk.type === 'tool-output-available'
-      ? [{ [chunk.toolCallId]: chunk.output }]
-      : chunk.type === 'tool-output-error'
-        ? [{ [chunk.toolCallId]: chunk.errorText }]
-        : [],
-  );
-const responses = (model: ScriptedModel) =>
-  model.lastContents.flatMap(({ parts }) =>
-    (parts ?? []).flatMap(({ functionResponse: given }) =>
-      given ? [{ [given.id ?? '']: given.response }] : [],
-    ),
-  );
 
 /** A kind of tool that waits, how it is answered, and what its call gives. */
 interface Kind {

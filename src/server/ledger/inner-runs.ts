@@ -59,5 +59,5 @@ export async function placeOf(source: ToolSource, call: CallRecord) {
   const ids = new Set(danglingCalls(session.events).map(({ id }) => id));
   for (const { actions } of (await history.answersWithin(store, agents.within, ids)).values())
     Object.assign(session.state, actions.stateDelta);
-  return { ...place, rootAgent: inner, pluginManager: innerPlugins(plugin.override), session, outer };
+  return { ...place, rootAgent: inner, pluginManager: innerPlugins(plugin), session, outer };
 }
