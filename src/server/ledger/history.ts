@@ -1,6 +1,7 @@
 import {
   type Session as AdkSession,
   createEvent,
+  createEventActions,
   type Event,
   getFunctionCalls,
   getFunctionResponses,
@@ -15,6 +16,19 @@ import type { AcceptedRequest, CallRecord, OwnedKey, Store } from '../store/stor
 
 /** How much of an old history is read at once. */
 const PAGE = { events: 500, bytes: 4 * 1024 * 1024 };
+
+/** Prefix of a key in the session's state. The rest is the name of an agent that was used as a tool, and has a session of its own. */
+const INNER = 'duologue:agent:';
+
+/** The state change that notes an agent which is used as a tool, so that its session is found when the conversation is deleted. */
+function noteOfInner(agentName: string) {
+  return createEventActions({ stateDelta: { [`${INNER}${agentName}`]: true } });
+}
+
+/** The names of the agents that have a session of their own beside the session with this state. */
+export function innerAgentsIn(state: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(state).flatMap((key) => (key.startsWith(INNER) ? [key.slice(INNER.length)] : []));
+}
 
 /** The agent's history of a session: the events that ADK writes, and those that the server adds because ADK does not write them. */
 export class History {
@@ -51,7 +65,8 @@ export class History {
   /** The session of an agent that is used as a tool, which has the id of this session; created with `state` when it does not exist. */
   async loadInner(agentName: string, state: Record<string, unknown>): Promise<AdkSession> {
     const { service, owned, inner } = this;
-    const taken = inner.get(agentName) ?? service.take({ ...owned, app: agentName }, state);
+    const note = () => this.append(createEvent({ author: 'user', actions: noteOfInner(agentName) }));
+    const taken = inner.get(agentName) ?? service.take({ ...owned, app: agentName }, state, note);
     inner.set(agentName, taken);
     try {
       const session = await service.load(await taken, { forTools: true });

@@ -5,6 +5,7 @@ import { type RateLimiter, rateLimited } from '../access/limits.ts';
 import { settlesWithin } from '../clock.ts';
 import { Conversation } from '../conversation/conversation.ts';
 import type { Engine } from '../engine.ts';
+import { innerAgentsIn } from '../ledger/history.ts';
 import { nameOf } from '../store/rules.ts';
 import type { ListedSession, ListRequest, OwnedKey, SessionKey, SessionSummary } from '../store/store.ts';
 import type { Session } from './session.ts';
@@ -162,8 +163,11 @@ export class SessionRegistry {
     if (conversation) await conversation.remove();
     else if (!(await this.removeLog(key))) return false;
     const { app, user: userId, id: sessionId } = key;
-    const { sessionService, rootAgent } = this.engine;
-    for (const appName of [app, ...agentToolNames(rootAgent)]) {
+    const { sessionService, rootAgent, store } = this.engine;
+    const { state = {} } = (await store.loadSession(key, { events: 1, bytes: 1 })) ?? {};
+    const inner = new Set([...innerAgentsIn(state), ...agentToolNames(rootAgent)]);
+    // The conversation is the last: if the process dies before, the user still finds it, and deletes it again.
+    for (const appName of [...inner, app]) {
       await sessionService.deleteSession({ appName, userId, sessionId });
     }
     return true;

@@ -277,10 +277,15 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     });
   }
 
-  /** Makes this process the owner of a session, which is created with `state` when it does not exist. */
-  async take(key: SessionKey, state: Record<string, unknown>): Promise<OwnedKey> {
+  /** Makes this process the owner of a session, which is created with `state` when it does not exist. `creates` is called before that. */
+  async take(
+    key: SessionKey,
+    state: Record<string, unknown>,
+    creates: () => Promise<void>,
+  ): Promise<OwnedKey> {
     let owned = await this.#store.own(key);
     if (!owned) {
+      await creates();
       const { app: appName, user: userId, id: sessionId } = key;
       await this.createSession({ appName, userId, sessionId, state });
       owned = await this.#store.own(key);
