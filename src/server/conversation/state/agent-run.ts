@@ -29,17 +29,17 @@ export interface EndedRun {
   fedBy: string | null;
 }
 
-/** A call that the model made and that ADK has neither run nor deferred yet. */
+/** A call that the model made, and that ADK has neither run nor deferred yet. */
 interface MadeCall {
   toolName: string;
   args: Record<string, unknown>;
   facts: ToolFacts;
   draft: Draft;
-  /** True: the call is announced as soon as all earlier calls are. False: the call is announced when it is stored. */
+  /** True: the call is announced as soon as all earlier calls are. False: the call is announced when it is stored, or when ADK has answered it. */
   isAnnouncedNext: boolean;
 }
 
-/** The state of the agent's run. It opens, feeds, mutes and closes one run at a time, by emitting effects. */
+/** Owns the state of the agent's run. It opens, feeds, mutes and closes one run at a time, by emitting effects. */
 export class AgentRun {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -55,11 +55,11 @@ export class AgentRun {
   private readonly made = new Map<string, MadeCall>();
   /** The ids of calls that were announced before they were stored, and that have no outcome. */
   private readonly announced = new Set<string>();
-  /** Whether the model got input since it ended its turn. */
+  /** Whether the model got input since it last ended a turn. */
   private hasInput = false;
-  /** Whether the model started to speak without input since its last turn, so that no user message waits for this output. */
+  /** Whether the model started to speak without input since its last turn. Then no user message waits for this output. */
   private unprompted = false;
-  /** For an agent that is driven turn by turn: texts about settled calls that it has not received yet, by message. */
+  /** For an agent that is driven turn by turn: by message, the texts about settled calls that the agent has not received yet. */
   private readonly notices = new Map<string, string[]>();
 
   constructor(context: Context, open: OpenCalls) {
@@ -117,7 +117,7 @@ export class AgentRun {
   openTurn(content: Content, customMetadata: Record<string, unknown>): void {
     const { optimistic } = this.context.policy;
     this.start({ driver: 'turn', content, customMetadata, optimistic });
-    // A turn gets no further input, so its run counts as open at once, without waiting for `opened`.
+    // A turn gets no further input, so its run is open at once, without an input `run-opened`.
     this.run = { is: 'open', n: this.count, driver: 'turn', isMuted: false, hasSpoken: false };
   }
 
@@ -126,8 +126,8 @@ export class AgentRun {
     this.count++;
     this.run = { is: 'opening', n: this.count, driver: request.driver };
     if (!context.policy.hasResponse) {
-      // An earlier run may have left calls without a response, and a model may reject such a history: these calls get an error first. Calls that wait
-      // stay open.
+      // An earlier run may have left calls without a response, and a model may reject such a history. So these calls get an error first, except for
+      // calls that still wait for an answer.
       const waiting = this.open.ids();
       context.store([{ do: 'close-dangling', errorText: NOT_COMPLETED, messageId: null, waiting }], null);
     }
@@ -162,13 +162,13 @@ export class AgentRun {
     return true;
   }
 
-  /** Ends the run with this number, and returns the facts about it; null for an older run. */
+  /** Records that the run with this number has ended, and returns the facts about it; null for an older run. */
   ended(n: number): EndedRun | null {
     const { run, openedAt, fedBy } = this;
     if (run.is === 'none' || run.n !== n) return null;
     this.run = { is: 'none' };
-    // Keep the ids of cancelled calls whose tools still run: they end during the next run, which may resume the same session of the model, and that
-    // model must not get their outcome.
+    // Keep the ids of cancelled calls whose tools still run. These tools may end during the next run, which may resume the same session of the model,
+    // and the model must not get their outcomes.
     for (const id of this.cancelled) if (!this.open.get(id)) this.cancelled.delete(id);
     this.made.clear();
     return {
@@ -207,20 +207,23 @@ export class AgentRun {
     this.context.emit({ type: 'send', n: live, content });
   }
 
-  /** Sends the model the response to a call that was declined, so that the call has no record in the store. */
+  /**
+   * Sends the model the response to a call that ended before clients got it. Does nothing when the model cancelled the call, or when no live run is
+   * open.
+   */
   sendResponse(
     { id, toolName: name }: { id: string; toolName: string },
     response: Record<string, unknown>,
   ): void {
     const { live } = this;
     if (this.cancelled.delete(id) || live === null) return;
-    // The model says nothing after an `interrupted` response, so that response counts as no input.
+    // A model says nothing after an `interrupted` response, so such a response is no input that it must answer.
     this.promptedBy(response.interrupted !== true);
     const content = { role: 'user', parts: [{ functionResponse: { id, name, response } }] };
     this.context.emit({ type: 'send', n: live, content });
   }
 
-  /** Returns the number of the run whose model gets the outcome of a call; null when no model gets it. */
+  /** Returns the number of the run whose model gets the outcome of a call; null when no model gets the outcome. */
   expectResponse(callId: string, outcome: CallOutcome): number | null {
     if (this.cancelled.delete(callId) || this.run.is !== 'open') return null;
     this.promptedBy(!(outcome.kind === 'error' && outcome.interrupted));
@@ -259,7 +262,7 @@ export class AgentRun {
     return this.fedBy;
   }
 
-  /** Whether the model got input since it ended its turn. */
+  /** Whether the model got input since it last ended a turn. */
   get isPrompted(): boolean {
     return this.hasInput;
   }
@@ -274,7 +277,7 @@ export class AgentRun {
     this.unprompted = !this.hasInput;
   }
 
-  /** Records that the model got sound or a picture. */
+  /** Records that the model got sound, a picture or speech of the user. */
   prompt(): void {
     this.hasInput = true;
   }
@@ -291,7 +294,7 @@ export class AgentRun {
     this.made.clear();
   }
 
-  /** Records that the model cancelled a call, so that it gets no response to the call. */
+  /** Records that the model cancelled a call, so that the model gets no response to that call. */
   cancel(callId: string): void {
     this.cancelled.add(callId);
   }
@@ -325,7 +328,10 @@ export class AgentRun {
     return call;
   }
 
-  /** Removes and returns the first calls in order that only waited until earlier calls were announced. */
+  /**
+   * Removes and returns the calls that waited only for the announcement of earlier calls, up to the first call that must be stored before it is
+   * announced.
+   */
   takeAnnouncedNext(): { id: string; call: MadeCall }[] {
     const taken: { id: string; call: MadeCall }[] = [];
     for (const [id, call] of this.made) {
@@ -340,12 +346,15 @@ export class AgentRun {
     this.made.clear();
   }
 
-  /** Records that clients know of a call that is not stored: it was announced as soon as the model made it, or its record could not be stored. */
+  /** Records that clients got a call that is not stored: it was announced as soon as the model made it, or its record could not be stored. */
   noteAnnounced(callId: string): void {
     this.announced.add(callId);
   }
 
-  /** Whether a call was announced early and has neither an outcome nor a record, which means that ADK's own loop runs its tool. */
+  /**
+   * Whether a call was announced before it was stored, and has neither a record nor an outcome. ADK's own loop runs the tool of such a call, or is
+   * about to defer the call.
+   */
   isAnnounced(callId: string): boolean {
     return this.announced.has(callId);
   }
@@ -355,7 +364,7 @@ export class AgentRun {
     return this.announced.delete(callId);
   }
 
-  /** Removes and returns the calls that were announced early and that have no outcome. */
+  /** Removes and returns the ids of the calls for which `isAnnounced` is true. */
   takeAllAnnounced(): string[] {
     const ids = [...this.announced];
     this.announced.clear();
@@ -363,8 +372,8 @@ export class AgentRun {
   }
 
   /**
-   * Records that a call of a message was settled, so that the agent must continue the message. `notice` is the text that tells the agent the outcome;
-   * null when the history has the response directly after the call.
+   * Records that a call of a message was settled, so that the agent must continue the message. `notice`: the text that informs the agent of the
+   * outcome; null when the history has the response directly after the call.
    */
   addNotice(messageId: string, notice: string | null): void {
     this.notices.set(messageId, [
@@ -373,11 +382,12 @@ export class AgentRun {
     ]);
   }
 
+  /** Whether the agent must still continue a message, because one of its calls was settled. */
   owesNotice(messageId: string): boolean {
     return this.notices.has(messageId);
   }
 
-  /** Removes and returns the texts that tell the agent about settled calls of a message. */
+  /** Removes and returns the texts that inform the agent of settled calls of a message. */
   takeNotices(messageId: string): string[] {
     const notices = this.notices.get(messageId) ?? [];
     this.notices.delete(messageId);

@@ -4,7 +4,7 @@ import type { Context } from './context.ts';
 import type { Draft, Messages } from './messages.ts';
 import type { OpenCalls } from './open-calls.ts';
 
-/** What tools send while they run: preliminary outputs, data parts and metadata, for the message that shows the call. */
+/** Collects what tools report while they run (preliminary outputs, data parts and metadata), and sends it in the messages that show their calls. */
 export class CallReports {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -14,7 +14,7 @@ export class CallReports {
   readonly waiting = new Set<string>();
   /** The newest preliminary output of each call, until it is sent or the call ends. */
   private readonly progress = new Map<string, unknown>();
-  /** Other chunks of each call, until they are sent. */
+  /** The data parts and metadata of each call, until they are sent. */
   private readonly pending = new Map<string, Chunk[]>();
 
   constructor(context: Context, open: OpenCalls, messages: Messages, run: AgentRun) {
@@ -24,21 +24,21 @@ export class CallReports {
     this.run = run;
   }
 
-  /** Takes a preliminary output of a call. `show` sends it. */
+  /** Records a preliminary output of a call. `show` sends it. */
   takeProgress(callId: string, output: unknown): void {
     this.progress.set(callId, output);
     this.waiting.add(callId);
   }
 
-  /** Takes chunks for the message of a call. `show` sends them, or the end of the call. */
+  /** Records data parts or metadata of a call. `show` sends them, or `finish` when the call ends. */
   takeChunks(callId: string, chunks: readonly Chunk[]): void {
     this.pending.set(callId, [...(this.pending.get(callId) ?? []), ...chunks]);
     this.waiting.add(callId);
   }
 
   /**
-   * Sends what running calls reported. A report waits while the agent writes another message, because every switch between messages would split the text of
-   * that message into several blocks. Called after every input while calls wait.
+   * Sends what running calls reported. A report waits while the agent writes another message, because every switch between messages would split the
+   * text of that message into several blocks. Called after every input while `waiting` is not empty.
    */
   show(): void {
     const { context, messages, progress, pending } = this;
@@ -52,14 +52,18 @@ export class CallReports {
     for (const callId of pending.keys()) {
       const draft = this.messageOf(callId);
       if (draft && !this.isElsewhere(draft) && !context.isAbandoned) this.sayChunks(callId, draft);
-      // A call that no client knows of is announced with its outcome: its chunks wait for that. Those of a call that has ended are dropped.
+      // A call that ADK's own loop runs may not be announced yet (`run.hasCall`): its chunks wait until it is announced with its output. The chunks
+      // of a call that has ended are discarded.
       else if (!draft && !this.run.hasCall(callId)) pending.delete(callId);
     }
     for (const callId of this.waiting)
       if (!progress.has(callId) && !pending.has(callId)) this.waiting.delete(callId);
   }
 
-  /** Sends the chunks of a call that is about to end, since its message must have them. A message beside the response that is being given is amended. */
+  /**
+   * Sends the data parts and metadata of a call that is about to end, so that its message contains them. If an HTTP response streams another message,
+   * they are only stored in the message.
+   */
   finish(callId: string, draft = this.messageOf(callId)): void {
     if (!this.pending.has(callId) || !draft) return;
     if (!this.context.policy.hasResponse || draft === this.messages.active)
@@ -80,7 +84,7 @@ export class CallReports {
     return draft !== messages.active && (messages.isWorking || context.policy.hasResponse);
   }
 
-  /** The message that shows a call whose tool runs. */
+  /** The message that shows a call whose tool runs; null when no message shows it, or when the tool does not run. */
   private messageOf(callId: string): Draft | null {
     const { open, messages, run } = this;
     const call = open.running(callId);

@@ -2,12 +2,12 @@ import { type ToolCallState, waitingFor } from '../../../protocol/index.ts';
 import type { CallRecord, CallStatus } from '../../store/store.ts';
 
 /**
- * The state of a call on the server. `issuing`: it is being stored, and clients do not know of it. `queued`: it needs approval, and its approval
- * request is not shown yet. `asked`: its approval request is shown. `approved`: it waits for the tool lock, or for the browser. `denied`: the user
- * denied it. `ready`: it needs no approval, and waits for the tool lock. `running`: its tool runs on the server, or the after-tool callbacks get an
- * output of the browser. `client`: the browser runs it. `parked`: a long-running tool was started on the server, and its output comes from outside; or its
- * tool is an agent, and waits for calls inside it.
- * `ending`: its outcome is known, and waits for a run that can tell the model. `settled`: it has an outcome.
+ * The state of a call on the server. `issuing`: the call is being stored. `queued`: it asks the user, and its approval request or question is not
+ * shown yet. `asked`: its approval request or question is shown. `approved`: the user approved it, and it waits for the tool lock or for the browser.
+ * `denied`: the user denied it. `ready`: it needs no approval, or no further one, and waits for the tool lock. `running`: its tool runs on the
+ * server, or the after-tool callbacks process an output of the browser. `client`: the browser runs it. `parked`: its tool was started on the server
+ * and its output comes from outside, or its tool is an agent that waits for calls inside it. `ending`: its outcome is known, and waits for a run that
+ * can pass it to the model. `settled`: its outcome was reported.
  */
 export type CallState =
   | 'issuing'
@@ -22,7 +22,10 @@ export type CallState =
   | 'ending'
   | 'settled';
 
-/** The events in the life of a call. */
+/**
+ * The events that change the state of a call. `take`: its tool starts on the server, or the callbacks get an output. `hand-over`: the browser gets
+ * the call. `end`: its outcome is known, but waits for a run. `settle`: its outcome is reported.
+ */
 export type CallEvent =
   | 'ask'
   | 'allow'
@@ -37,7 +40,7 @@ export type CallEvent =
   | 'end'
   | 'settle';
 
-/** Every transition of a call. A transition that is not in the table does not happen. */
+/** Every transition of a call: the next state for each event. In a state that does not list an event, the event has no effect. */
 export const CALL_TRANSITIONS: Readonly<Record<CallState, Partial<Record<CallEvent, CallState>>>> = {
   issuing: { ask: 'queued', allow: 'ready', 'hand-over': 'client', settle: 'settled' },
   queued: { show: 'asked', end: 'ending', settle: 'settled' },
@@ -52,7 +55,7 @@ export const CALL_TRANSITIONS: Readonly<Record<CallState, Partial<Record<CallEve
   settled: {},
 };
 
-/** The status in the store and the state for clients that belong to each state. */
+/** For each state of a call on the server: the status of the call in the store, and its state as clients see it. */
 const SEEN: Readonly<Record<CallState, { storedAs: CallStatus; state: ToolCallState; approved?: boolean }>> =
   {
     issuing: { storedAs: 'requested', state: 'input-streaming' },
@@ -68,12 +71,15 @@ const SEEN: Readonly<Record<CallState, { storedAs: CallStatus; state: ToolCallSt
     settled: { storedAs: 'settled', state: 'output-available' },
   };
 
-/** The status that the store has for a state. */
+/** The status of the stored call that belongs to a state. */
 export function storedAs(state: CallState): CallStatus {
   return SEEN[state].storedAs;
 }
 
-/** Which party must act on a call. The output of a long-running tool comes from outside, although the tool was started on the server. */
+/**
+ * Which party must act next on a call: the user (`person`), the browser (`client`), the server, or none. A parked long-running tool is treated like a
+ * browser tool, because its output comes from outside.
+ */
 export function waitsFor(state: CallState, { runsOn, agents }: CallRecord): ReturnType<typeof waitingFor> {
   const place = state === 'parked' && !agents?.isAgent ? 'client' : state === 'running' ? 'server' : runsOn;
   return waitingFor({ runsOn: place, asks: false, ...SEEN[state] });

@@ -7,21 +7,21 @@ import type { Effect, Purpose, RequestRef, StoreEffect, Wire, Write } from './ef
 import type { Cause, MessageRequest } from './inputs.ts';
 import { Policies, type Policy } from './policy.ts';
 
-/** How long to wait before a failed write is retried. */
+/** How long a failed start of a call or of a stored message waits before it is retried. */
 export const RETRY_MS = 1000;
 
-/** How long a conversation waits for a client to reconnect. */
+/** How long the conversation waits for a client to return after the last listener left. Then it closes the agent's run, once the agent is idle. */
 const GRACE_MS = 60_000;
 
-/** A request that is acknowledged together with the outcome of a call. */
+/** A request with an answer to a call. It is acknowledged when the outcome of the call is stored. */
 export interface PendingAcknowledgement {
   request: RequestRef;
   accepted: AcceptedRequest;
 }
 
 /**
- * The state that all owners share: time and ids, which come from outside, the effects of the current input, whether clients listen, and the policy in
- * force. It calls none of the other owners.
+ * The part of the state that all other owners use: the time of the current input, the source of ids, the effects of the current input, whether
+ * clients listen, and the policy in force. It calls no other owner.
  */
 export class Context {
   readonly options: SessionOptions;
@@ -29,7 +29,10 @@ export class Context {
   private readonly policies: Policies;
   private time = 0;
   private effects: Effect[] = [];
-  /** `leaving`: no client came back, and the agent ends its answer. `abandoned`: nothing runs. `closed`: the process ends, or the session is removed. */
+  /**
+   * `leaving`: no client returned in time, and the agent may still end its answer. `abandoned`: no client returned, and nothing runs. `closed`: the
+   * process ends, or the session is removed.
+   */
   private life: 'open' | 'leaving' | 'abandoned' | 'closed' = 'open';
   private listened = false;
   /** When the last client left; null while a client listens, or when none ever did. */
@@ -77,12 +80,12 @@ export class Context {
     this.responding = false;
   }
 
-  /** Whether the session is in use in this process: clients listen, or may reconnect. */
+  /** Whether clients listen or may still return: the session is neither abandoned nor closed. */
   get isOpen(): boolean {
     return this.life === 'open' || this.life === 'leaving';
   }
 
-  /** Whether every client left, and the session will be abandoned when the agent has ended its answer. */
+  /** Whether no client returned in time. The session is abandoned as soon as the agent has ended its answer. */
   get isLeaving(): boolean {
     return this.life === 'leaving';
   }
@@ -92,12 +95,11 @@ export class Context {
     return this.life === 'closed';
   }
 
-  /** Whether no client is there and nothing runs. Outcomes are still stored then, but the agent does not continue. */
+  /** Whether the agent must not continue: the session is abandoned or closed, and no HTTP response is being streamed. Outcomes of calls are still stored. */
   get isAbandoned(): boolean {
     return !this.isOpen && !this.responding;
   }
 
-  /** Whether a client listens. */
   get hasListener(): boolean {
     return this.listened;
   }
@@ -111,18 +113,18 @@ export class Context {
     return true;
   }
 
-  /** Records that the last client left. It may reconnect. */
+  /** Records that the last listener left. */
   leave(): void {
     this.listened = false;
     this.leftAt = this.time;
   }
 
-  /** When the session will be abandoned unless a client reconnects; null while a client listens, or when the session is closed. */
+  /** When the conversation stops waiting for a client to return; null when it does not wait for one. */
   get abandonsAt(): number | null {
     return this.leftAt === null || this.life !== 'open' ? null : this.leftAt + GRACE_MS;
   }
 
-  /** If no client reconnected in time, lets the session be abandoned when the agent has ended its answer. */
+  /** If no client returned in time, marks the session as leaving. */
   startLeaving(): void {
     if (this.abandonsAt !== null && this.abandonsAt <= this.time) this.life = 'leaving';
   }
@@ -139,36 +141,39 @@ export class Context {
     this.effects.push(effect);
   }
 
-  /** Returns a mark after the effects so far. `takeSince` removes the effects that were emitted after it. */
+  /** Returns a mark at the end of the effects so far, for `takeSince`. */
   mark(): number {
     return this.effects.length;
   }
 
-  /** Removes and returns the effects since a mark, so that the caller can perform them after a write. */
+  /** Removes and returns the effects that were emitted after the mark, so that the caller can perform them after a write. */
   takeSince(mark: number): Effect[] {
     return this.effects.splice(mark);
   }
 
-  /** Emits writes, followed by `after`. When a write fails, `undo` is written instead of performing `after`. */
+  /** Emits writes, followed by `after`. When a write fails, the writes `undo` are performed instead of `after`. */
   store(writes: Write[], purpose: Purpose | null, after: Effect[] = [], undo: Write[] = []): void {
     const failed: Effect[] =
       undo.length === 0 ? [] : [{ type: 'store', writes: undo, after: [], purpose: null }];
     this.emit({ type: 'store', writes, after, failed, purpose });
   }
 
-  /** Emits writes that are retried once, and `after`, which is performed in any case: a call ends even if its outcome cannot be stored. */
+  /**
+   * Emits writes that are tried a second time when they fail. `after` is performed when they succeed, `failed` when the second attempt fails too.
+   * Both are the same by default, because a call ends even if its outcome cannot be stored.
+   */
   storeInAnyCase(writes: Write[], after: Effect[], failed = after): void {
     this.emit(storedInAnyCase(writes, after, failed));
   }
 
-  /** Returns the effects since the last call. */
+  /** Removes and returns all effects that were emitted. */
   takeEffects(): Effect[] {
     const { effects } = this;
     this.effects = [];
     return effects;
   }
 
-  /** Reports that a request was handled, so that the client that waits for it may continue. */
+  /** Resolves the promise of a request (`PendingRequest.taken`), because the state has handled the request. */
   takeRequest(request: RequestRef): void {
     this.emit({ type: 'take-request', request });
   }
@@ -182,13 +187,13 @@ export class Context {
     if (accepted) this.emit({ type: 'acknowledge', request, accepted });
   }
 
-  /** Stores and acknowledges a request that leads to no other write. */
+  /** Stores and acknowledges a request that leads to no other write. Does nothing when the client gave no `requestId`. */
   storeRequest(request: RequestRef, accepted = acceptedRequest(request)): void {
     if (accepted)
       this.store([{ do: 'accept', accepted }], null, [{ type: 'acknowledge', request, accepted }]);
   }
 
-  /** Reports a request that was stored with the outcome of a call as handled, or rejects it when it could not be stored. */
+  /** Ends the handling of a request whose answer ended a call: acknowledges the request if the outcome was stored, and rejects it otherwise. */
   settleRequest({ request, accepted }: PendingAcknowledgement, isStored: boolean): void {
     if (!isStored)
       return this.reject(
@@ -199,14 +204,17 @@ export class Context {
     this.acknowledge(request, accepted);
   }
 
-  /** Stores and acknowledges a request whose answer no longer changes its call, and reports it as handled. */
+  /** Stores and acknowledges a request that no other write stores, and ends its handling. */
   settleRequestAlone({ request, accepted }: PendingAcknowledgement): void {
     this.storeRequest(request, accepted);
     this.takeRequest(request);
   }
 }
 
-/** The stored form of a request that has a name: the id of the message that answers it, and how many parts that message has so far. */
+/**
+ * Returns the stored form of a request: the id of the message that answers it, and how many parts that message had before. Undefined for a request
+ * without a name, which is not stored.
+ */
 export function acceptedRequest(
   { name }: RequestRef,
   messageId: string | null = null,
@@ -216,8 +224,8 @@ export function acceptedRequest(
 }
 
 /**
- * What a message answers. Without a request there is neither metadata nor a request for tools. A queued message of an earlier process, and a message that is
- * continued, have their metadata in the store.
+ * Returns the cause of the message that answers a request. The metadata is null when it must be looked up in the store: for a message that is
+ * continued, and for a user message that an earlier process queued. Without a request it is empty.
  */
 export function causeOf(answered: MessageRequest | undefined): Cause {
   if (!answered) return { metadata: {}, request: null };
@@ -226,12 +234,12 @@ export function causeOf(answered: MessageRequest | undefined): Cause {
   return { metadata: metadata ?? (isElsewhere ? null : {}), request: request.forTools ?? null };
 }
 
-/** Who decided, as tools get it: without the token of the user. */
+/** Converts an identity to the form in which tools get it: without the token of the user. */
 export function deciderOf({ user, application }: Identity): CallDecider {
   return application === undefined ? { user } : { application, person: user };
 }
 
-/** The effect for writes that are retried once. `after` follows when they succeed, `failed` when they do not. */
+/** The effect of `storeInAnyCase`. */
 export function storedInAnyCase(writes: Write[], after: Effect[], failed = after): Effect {
   const again: StoreEffect = { type: 'store', writes, after, failed, purpose: null };
   return { ...again, failed: [again] };

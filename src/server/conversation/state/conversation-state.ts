@@ -14,9 +14,9 @@ import { Speech } from './speech.ts';
 import { Turns } from './turns/turns.ts';
 
 /**
- * The state of one conversation, in both modes. `apply` takes every input and returns effects, as data. It is synchronous and does no input or
- * output; ids and time are passed in. Its owners in order: context, messages (with open calls), run, speech, calls, driver, turns. Each calls only
- * those before it.
+ * The state of one conversation, over SSE and BIDI. `apply` takes every input and returns effects as plain data. It is synchronous and does no input
+ * or output; ids and time are passed in. Its owners in order: context, messages (with open calls), run, speech, calls, driver, turns. Each calls only
+ * owners before it.
  */
 export class ConversationState {
   private readonly context: Context;
@@ -47,8 +47,8 @@ export class ConversationState {
       ...([context, open, messages, userMessages, run, speech, calls, driver, recovered.queue] as const),
     );
     for (const message of recovered.messages) messages.add(message);
-    // Only an agent that is driven turn by turn continues the newest message when all calls of the step are answered. A live model of this process
-    // has written nothing yet, and responds to each answer on its own.
+    // Only an agent that is driven turn by turn continues the newest message when all calls of a step are answered. A live model has written nothing
+    // in this process yet, and responds to each answer as it comes.
     if (options.driver === 'turn') messages.recall(recovered.newest);
     for (const { record, state, ...facts } of recovered.calls) open.add(record, state, facts);
   }
@@ -58,7 +58,7 @@ export class ConversationState {
     return this.turns.isBusy;
   }
 
-  /** Whether a request is starting, or waits to start. */
+  /** Whether a request for a turn is starting, or waits to start. */
   get isStarting(): boolean {
     return this.turns.isStarting;
   }
@@ -68,7 +68,7 @@ export class ConversationState {
     return this.speech.isUnanswered(now);
   }
 
-  /** Whether an HTTP response is being given. */
+  /** Whether an HTTP response is being streamed. */
   get isResponding(): boolean {
     return this.context.isResponding;
   }
@@ -78,23 +78,23 @@ export class ConversationState {
     return !this.run.isNone;
   }
 
-  /** The message that is being written or that waits for an answer. */
+  /** The id of the message that is being written or that waits for an answer; null when there is none. */
   get current(): string | null {
     return this.messages.active?.id ?? this.open.records[0]?.messageId ?? null;
   }
 
-  /** The message that the agent is writing, or will write next; null when it is idle. */
+  /** The id of the message that the agent is writing, or will write next; null when the agent is idle. */
   get running(): string | null {
     if (this.isBusy) return this.current;
     return this.turns.nextMessageId ?? this.open.nextTakenUp?.messageId ?? null;
   }
 
-  /** The calls that wait for an answer of the page. */
+  /** The calls that wait for an answer of the user or the browser. */
   get waitingAnswers(): WaitingAnswer[] {
     return this.open.waitingAnswers;
   }
 
-  /** The circumstances of a call whose tool is about to run: a stored call, or one that ADK's own loop runs. */
+  /** What a tool gets about its call, when it is about to run: for a stored call, or for a call that ADK's own loop runs. */
   circumstancesOf(callId: string): Circumstances {
     const { open, messages } = this;
     const call = open.get(callId);
@@ -110,15 +110,14 @@ export class ConversationState {
     };
   }
 
-  /** The calls that have no outcome. */
   get openCalls(): CallRecord[] {
     return this.open.records;
   }
 
   /**
-   * Applies an input; returns the effects, in order. An event with only text deltas takes a fast path: it changes nothing that another owner of the
-   * state could wait for. `now` returns the time of the input. The fast path never calls it: it needs no time, and a read of the clock for each delta
-   * is a measurable part of the server's CPU.
+   * Applies an input; returns the effects, in order. An event with only text deltas takes a fast path: it changes nothing that could start other
+   * work, so the steps after `dispatch` are left out. `now` returns the time of the input. The fast path does not call it: it needs no time, and
+   * reading the clock for each delta is a measurable part of the server's CPU time.
    */
   apply(input: Input, now: () => number): Effect[] {
     if (input.type === 'event') {

@@ -16,29 +16,29 @@ import type { AcceptedRequest, CallRecord, DecidedBy } from '../../store/store.t
 /** How a client reaches the agent: one HTTP request for each turn, or one socket for everything. */
 export type Wire = 'sse' | 'bidi';
 
-/** Names one request of a client. The state only passes it on; the effect runner knows the client that `id` belongs to. */
+/** Identifies one request of a client. The state only copies it into effects; the effect runner finds the client by `id`. */
 export interface RequestRef {
-  /** Unique within the conversation in this process. Negative for a request that was made in an earlier process. */
+  /** Unique within the conversation in this process. Negative for a request that an earlier process accepted. */
   readonly id: number;
   /** The `requestId` that the client gave, if it gave one. */
   readonly name: string | undefined;
   /** The connection that the request came over; null for an HTTP request. */
   readonly connection: string | null;
-  /** What the request lets tools see. It is only in memory: no write may have it. */
+  /** The headers and body fields of the request that tools may read. They stay in memory and must never be stored. */
   readonly forTools?: ToolRequest | undefined;
 }
 
-/** The number of a deferred call. ADK waits with the call until a `release-call` effect carries this number. */
+/** Identifies a deferred call. ADK waits with the call until a `release-call` effect carries its ticket. */
 export type Ticket = number;
 
-/** How a run is opened. A live run gets further input while it is open; a turn is one answer, and ends by itself. */
+/** How a run is opened. A `live` run takes input as long as it is open. A `turn` run produces one answer and then ends by itself. */
 export type RunRequest =
   | { driver: 'live'; detection: Detection }
   | { driver: 'turn'; content: Content; customMetadata: Record<string, unknown>; optimistic: boolean };
 
 /** One operation on the store. */
 export type Write =
-  /** Stores a user message, in its place among the messages. */
+  /** Stores a user message as the newest message of the session. */
   | {
       do: 'store-message';
       id: string;
@@ -55,8 +55,12 @@ export type Write =
       answerId: string | undefined;
       accepted: AcceptedRequest | undefined;
     }
-  /** Removes a user message that was stored last, because its turn could not start. */
+  /** Removes the user message that was stored last, because its turn could not start. */
   | { do: 'remove-message'; messageId: string }
+  /**
+   * Removes a user message and everything after it, from the messages and the history. With `restart` no message is removed, and only the history is
+   * rewound.
+   */
   | { do: 'rewind'; messageId: string; restart?: Restart }
   /** Adds a user message to the agent's history. */
   | { do: 'append-message'; messageId: string; parts: AdmittedPart[] }
@@ -69,85 +73,104 @@ export type Write =
     }
   /** Adds an "interrupted" response for a call that has no record in the store. */
   | { do: 'append-interrupted'; call: DeferredCall }
+  /** Records a new call. */
   | { do: 'issue'; call: CallRecord }
+  /** Records that the approval request is shown, that the tool is parked, or that a parked agent runs again, with the deadline of the call. */
   | { do: 'show' | 'park' | 'resume'; call: CallRecord }
-  /** `wasReady`: no approval is used, though the call may have one. */
+  /**
+   * Records that the call starts, on the server or in the browser. `wasReady`: the start consumes no approval. The call may have one all the same: an
+   * agent that runs again has used it before.
+   */
   | { do: 'take'; call: CallRecord; wasReady: boolean }
+  /** Records that the approval request or the question timed out. */
   | { do: 'expire'; call: CallRecord; reason: string }
-  /** The user answered a question, declined to answer it, or sent an answer that does not fit; or a tool asks for approval while it runs. */
+  /**
+   * Records a step of a question: the user answered it, declined it, or sent an answer that does not fit (`refuse`). `ask`: a running tool asks for
+   * approval.
+   */
   | { do: 'answer' | 'decline' | 'refuse' | 'ask'; call: CallRecord; reason: string | null }
-  /** `asks`: the call whose question the message shows from now on. */
+  /** Stores an assistant message in its current state. `asks`: the call whose question or confirmation the message shows from now on. */
   | { do: 'save'; messageId: string; asks?: CallRecord | undefined }
   | {
       do: 'decide';
       decisions: Extract<Answer, { kind: 'decision' }>[];
       shown: ReadonlySet<string>;
-      /** Whether the user who decides is still signed in; otherwise an approval ends its call. */
+      /** Whether the user who decides is still signed in. If not, an approval ends its call. */
       isSignedIn: boolean;
-      /** The application that decides, and the person it names; undefined when the user decides. */
+      /** The application that decides, and the person in whose name it does; undefined when the user decides. */
       by?: DecidedBy | undefined;
-      /** The request, if it contains only decisions: the store records its acceptance together with its last valid decision. */
+      /** The request, if it contains only decisions: its acceptance is stored together with its last valid decision. */
       accepted: AcceptedRequest | undefined;
     }
   | { do: 'accept'; accepted: AcceptedRequest }
+  /** Cuts the text of a spoken message. `share`: the part of its sound that was played, from 0 to 1. */
   | { do: 'cut'; messageId: string; share: number }
+  /** Records that an approved call ends because its approver has signed out. */
   | { do: 'withdraw'; call: CallRecord }
+  /** Finds the newest message, if all of its calls are answered but the model has not continued it. A `messageId` must be the id of that message. */
   | { do: 'find-unfinished'; messageId: string | undefined }
-  /** Finds the last message of the agent, if it was cut, and brings its text into the history. */
+  /** Finds the last message, if it has this id and was cut off, and adds the text that the history lacks to the history. */
   | { do: 'find-cut'; messageId: string }
+  /**
+   * Adds an error to the history for each call that has no response and is not in `waiting`. The result `missed` has the chunks that the message
+   * `messageId` lacks.
+   */
   | { do: 'close-dangling'; errorText: string; messageId: string | null; waiting: ReadonlySet<string> }
-  /** Adds text of the agent to the history. `isSpoken`: the application made it, so ADK cannot have stored it. */
+  /** Adds text of the agent to the history. `isSpoken`: the text is from the application, so ADK cannot have stored it already. */
   | { do: 'store-text'; messageId: string; text: string; isSpoken?: true };
 
-/** Starts the turn of a stored message again, because nothing answered it. Calls that do not wait end with `errorText`. */
+/**
+ * How the history is rewound for a user message whose turn starts again, because its process died before the agent answered. Calls that have no
+ * response and are not in `waiting` get `errorText` as their response.
+ */
 export interface Restart {
   errorText: string;
   waiting: ReadonlySet<string>;
 }
 
-/** The purpose of a batch of writes. It comes back with the result, so that the state knows where to continue. */
+/** The purpose of a batch of writes. The input that reports the result carries it, so that the state knows where to continue. */
 export type Purpose =
   | {
       for: 'message';
       request: RequestRef;
       /** The user message. */
       userMessageId: string;
-      /** The message that answers it. */
+      /** The assistant message that answers it; null while the user message waits for a live run to open. */
       messageId: string | null;
-      /** The run that is opened for it. */
+      /** The run that is opened for the user message; null when the message is sent to a live run. */
       run: number | null;
-      /** Whether the user message was stored before, and its request acknowledged. */
+      /** Whether the user message is already stored and its request acknowledged, so that only the history is written. */
       isStored: boolean;
     }
   | { for: 'queued-message'; userMessageId: string }
   | { for: 'spoken'; request: RequestRef }
   | { for: 'continuation'; request: RequestRef }
-  /** `n`: the run that made the call. */
+  /** `n`: the number of the run that made the call. */
   | { for: 'call'; callId: string; ticket: Ticket; n: number }
   | { for: 'approval-request'; callId: string; isAnnounced: boolean; beside: readonly string[] }
   | { for: 'decision'; given: GivenAnswers; isSignedIn: boolean; accepted: AcceptedRequest | undefined }
   | { for: 'cut'; messageId: string }
-  /** `isAnnounced`, `isConfirming`: whether clients know of the call, and of its confirmation, before it starts. */
+  /** The start of a call. `isAnnounced`, `isConfirming`: whether clients had the call, and its open confirmation, before the start. */
   | { for: 'execution'; callId: string; isAnnounced: boolean; isConfirming: boolean }
-  /** An approval request times out. `isQuiet`: the HTTP request that is about to start will report it. */
+  /** An approval request times out. `isQuiet`: the response to the HTTP request that is about to start reports it. */
   | { for: 'expiry'; callId: string; isQuiet: boolean }
   | { for: 'conclusion'; messageId: string };
 
-/** Answers of one user, parsed and in order. */
+/** The answers of one request, validated and in the order of the request. */
 export interface GivenAnswers {
   wire: Wire;
   request: RequestRef;
   by: Identity;
   answers: Answer[];
   messageId: string | undefined;
-  /** Calls that had already timed out when the answers arrived. */
+  /** Calls that had already timed out when the answers were read. The response reports them. */
   late: LateCall[];
 }
 
 /** The reason why the state asks whether a user is still signed in. */
 export type SignInQuestion = { why: 'decision'; given: GivenAnswers } | { why: 'execution'; callId: string };
 
-/** A call that timed out before a client could see it: the chunks that report it, and the message that they belong to. */
+/** The end of a call outside a streaming message: the chunks that report the outcome, and the id of the message that shows the call. */
 export interface LateCall {
   messageId: string;
   chunks: Chunk[];
@@ -159,34 +182,39 @@ export interface StoreEffect {
   writes: Write[];
   /** Performed when every write succeeded. */
   after: Effect[];
-  /** Performed instead when a write failed. */
+  /** Performed instead of `after` when a write failed. */
   failed?: Effect[];
-  /** Performed instead when another owner changed the same state. */
+  /** Performed instead of `failed` when a write failed with `StateConflict`: the session state changed after the tool had read it. */
   conflicted?: Effect[];
   purpose: Purpose | null;
 }
 
 /**
- * What the effect runner must do, in order. `store`, `say-stored`, `amend` and `finish` delay the effects after them until they are written. No other
- * effect delays later ones: `store-apart` writes while later effects are performed, and its result comes back as an input.
+ * What the effect runner must do, in order. `store`, `say-stored`, `amend` and `finish` delay the effects after them until their writes have ended;
+ * so do `start` and `release` if they store an event for a subscription. No other effect delays later ones: `store-apart` writes while later effects
+ * are performed, and its result comes back as an input.
  */
 export type Effect =
-  /** `isTurn`: the agent makes the message, as opposed to the application. */
+  /** Sends the `start` of a message. `isTurn`: the agent writes the message; false for a text of the application. */
   | { type: 'start'; message: Message; isTurn: boolean }
   | { type: 'say'; messageId: string; chunk: Chunk }
   /** Text deltas of the message that is being streamed: the fast path of `ConversationState.apply`. */
   | { type: 'say-deltas'; messageId: string; chunks: readonly Chunk[] }
-  /** `asks`: the call whose approval request the chunk is. */
+  /** Sends an approval request after the message with it is stored. `inStep`: step chunks surround it. `asks`: the call that needs the approval. */
   | { type: 'say-stored'; messageId: string; chunk: Chunk; inStep: boolean; asks: CallRecord }
   /** Sends a chunk that belongs to no message. */
   | { type: 'inject'; chunk: Chunk }
-  /** Sends watchers the user message that was stored last. */
+  /** Sends clients the user message, if it is the one that was stored last. */
   | { type: 'publish-message'; messageId: string }
+  /** Adds chunks to a message and stores it. No client gets the chunks. */
   | { type: 'amend'; messageId: string; chunks: Chunk[] }
+  /** Sets the decision about a call in the message that shows it. */
   | { type: 'mark-decided'; messageId: string; callId: string; approved: boolean; reason: string | undefined }
-  /** `isOver`: no call of the message waits. */
+  /** Stores the end of a response and sends its chunks. `isOver`: no call of the message waits. */
   | { type: 'finish'; message: Message; chunks: Chunk[]; isOver: boolean }
+  /** Removes a message that has ended from the messages in progress. */
   | { type: 'release'; messageId: string }
+  /** Sends a piece of the agent's sound (base64 PCM) to the active connection. */
   | { type: 'sound'; messageId: string; data: string; sampleRate: number }
   | { type: 'stop-playback' }
   | StoreEffect
@@ -198,25 +226,26 @@ export type Effect =
   | { type: 'signal-activity'; n: number; activity: 'start' | 'end' }
   /** Cancels the output of the model's turn. */
   | { type: 'mute'; n: number }
-  /** Lets ADK continue with a call: the call is stored, or `error` says why not. */
+  /** Lets ADK continue with a deferred call. `error` says why the call was not stored; null when it is stored. */
   | { type: 'release-call'; ticket: Ticket; error: string | null }
   | { type: 'acquire-lock'; call: CallRecord }
   | { type: 'release-lock'; callId: string }
   | { type: 'run-tool'; call: CallRecord }
-  /** Calls the application's after-tool callbacks with an output that came from a client. */
+  /** Calls the application's after-tool callbacks with an output that a client sent. */
   | { type: 'run-callbacks'; call: CallRecord; output: unknown }
   | { type: 'check-sign-in'; by: Identity; question: SignInQuestion }
   | { type: 'abort-tools' }
   /** Marks the current end of the log as the beginning of the response to an HTTP request. */
   | { type: 'mark-response'; request: RequestRef }
-  /** Reports a request as handled, so that the client that waits for it may continue. */
+  /** Resolves the promise of a request (`PendingRequest.taken`), because the state has handled the request. */
   | { type: 'take-request'; request: RequestRef }
   /** Acknowledges a stored request: its client gets `data-accepted`. */
   | { type: 'acknowledge'; request: RequestRef; accepted: AcceptedRequest }
-  /** Reports that a part of a request was rejected. */
+  /** Reports to the client of a request that one of its answers was rejected. */
   | { type: 'warn'; request: RequestRef; error: ProtocolError }
   | { type: 'reject'; request: RequestRef; error: ProtocolError }
   /** Reports a failure to one connection, if it is still open. */
   | { type: 'reply-to'; connection: string; error: ProtocolError }
+  /** Sets the only timer of the conversation to this time, or cancels it (null). */
   | { type: 'wake'; at: number | null }
   | { type: 'log'; level: 'info' | 'error'; text: string; fields: Record<string, unknown> };

@@ -12,7 +12,7 @@ export interface Failure {
 export interface FailureReport {
   /** The effect that logs the failure. */
   log: Effect;
-  /** The text that ends the message. */
+  /** The error text with which the message ends. */
   text: string;
   /** The error to send instead of `text`, when there is no message that could end with it. */
   error: ProtocolError;
@@ -20,13 +20,13 @@ export interface FailureReport {
   code: Effect[];
 }
 
-/** The text of a call that an earlier run left without a response. */
+/** The error text of a call that a run of the agent left without a response. */
 export const NOT_COMPLETED = 'The call was not completed';
 
-/** The error text of a message that failed because of the server. */
+/** The error text of a message whose history could not be completed. */
 export const SERVER_FAULT = 'Something went wrong on the server. Please try again.';
 
-/** Returns how a failure of the agent is reported. Keys are removed from the provider's text. */
+/** Returns how a failure of the agent is reported. API keys are removed from the text of the provider. */
 export function reportFailure({ code, message }: Failure): FailureReport {
   const words = withoutKeys(oneLine(message));
   const text = modelErrorText(code, words);
@@ -53,7 +53,7 @@ export function waitsForAnswers(): ProtocolError {
   );
 }
 
-/** The error of a request to continue a message that cannot be continued. */
+/** The error for a request to continue a message that cannot be continued. */
 export function nothingToContinue(): ProtocolError {
   return new ProtocolError(
     'nothing_to_continue',
@@ -72,7 +72,7 @@ export function tooManyWait(what: 'messages' | 'answers'): ProtocolError {
   return new ProtocolError('busy', text, { retryAfterMs: 2000 });
 }
 
-/** Failures that only the operator can repair, with another key, model or setting. */
+/** The codes of failures that only the operator can repair, with another key, model or setting. */
 const OPERATOR_CODES: ReadonlySet<string> = new Set([
   '401',
   '403',
@@ -87,11 +87,11 @@ function modelErrorCode(code: string): 'model_error' | 'model_not_configured' {
   return OPERATOR_CODES.has(code) ? 'model_not_configured' : 'model_error';
 }
 
-/** The text for the user about a failure of the model: what happened and what to do, without internals and keys. */
+/** The text for the user about a failure of the model: what happened and what to do, without internals and API keys. */
 export function modelErrorText(code: string, message: string): string {
   const known = TEXTS[code];
   if (known) return known;
-  // The recogniser's own text asks the user to repeat the sentence.
+  // The speech recogniser's own text already asks the user to repeat the sentence.
   if (code === 'RECOGNISER_ERROR') return message;
   if (/^5\d\d$/.test(code))
     return `The model provider has a fault or is overloaded (${code}): try again in a moment.`;

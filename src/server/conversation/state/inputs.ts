@@ -10,24 +10,30 @@ import type { CallState } from './call-states.ts';
 import type { Purpose, RequestRef, SignInQuestion, Ticket, Wire } from './effects.ts';
 import type { Failure } from './errors.ts';
 
-/** What an assistant message answers. */
+/** The user message and the request that an assistant message answers. */
 export interface Cause {
   /** The metadata of the user message; null when it must be looked up in the store. */
   metadata: PageMetadata | null;
-  /** What the newest request of the turn lets tools see; null when there is none. */
+  /** The headers and body fields of the newest request of the turn that tools may read; null when there is none. */
   request: ToolRequest | null;
 }
 
-/** What the state knows of the circumstances of a call, and what is only in the store, because it happened in an earlier process. */
+/**
+ * The facts that a tool gets about its call. Facts from an earlier process are only in the store: `metadataBefore` and `approverOf` say what
+ * `completeFacts` must look up there.
+ */
 export interface Circumstances {
   facts: CallFacts;
-  /** The message that shows the call, when the metadata of the user message before it is to be looked up. */
+  /**
+   * The id of the assistant message that shows the call, or null when no message shows it. Set only when the metadata must be looked up: it belongs
+   * to the last user message before that message.
+   */
   metadataBefore?: string | null;
-  /** The call, when its approver is to be looked up. */
+  /** The call, if its approver must be looked up. */
   approverOf?: CallRecord;
 }
 
-/** A checked user message that waits for the agent. */
+/** A validated request for a turn of the agent: a user message, an instruction of the application, or the request to continue a message. */
 export interface MessageRequest {
   kind: 'message';
   wire: Wire;
@@ -36,17 +42,17 @@ export interface MessageRequest {
   parts: AdmittedPart[];
   /** Metadata of the page, stored with the message. */
   metadata?: PageMetadata | undefined;
-  /** The id of the message that will answer, when the client already knows it. */
+  /** The id of the assistant message that will answer, if the client or the application already knows it. */
   answerId?: string | undefined;
-  /** Whether the message is stored in the queue. */
+  /** Whether the user message is already stored, in the message queue of the session or among its messages. */
   isStored?: true;
-  /** The message of the agent that this request continues, once it is found. Such a request adds no user message. */
+  /** The assistant message that this request continues; `message` is null until it is read from the store. Such a request adds no user message. */
   continues?: { messageId: string; message: Message | null };
   /** Whether the request is an instruction of the application: only the agent's history gets it, and clients see no user message. */
   isInstruction?: true;
 }
 
-/** Answers that were sent with POST, and that wait for the agent as a message does. */
+/** Answers that a client sent with POST. Like a user message, the request waits in the message queue while the agent works. */
 export interface AnswersRequest {
   kind: 'answers';
   wire: 'sse';
@@ -56,44 +62,47 @@ export interface AnswersRequest {
   messageId: string | undefined;
 }
 
-/** A text that the application lets the agent say. It waits for the agent as a message does, and starts no run. */
+/**
+ * A text of the application that clients see as a message of the agent. Like a user message, the request waits in the message queue while the agent
+ * works. It starts no run.
+ */
 export interface SpokenRequest {
   kind: 'spoken';
   wire: 'sse';
   request: RequestRef;
   text: string;
-  /** The id of the message. */
+  /** The id of the assistant message that shows the text. */
   answerId: string;
 }
 
 /** A request that starts a turn, or continues one. */
 export type TurnRequest = MessageRequest | AnswersRequest | SpokenRequest;
 
-/** The state that a conversation starts with, from the store. */
+/** The data from the store with which the state of a conversation starts. */
 export interface Recovered {
   calls: {
     record: CallRecord;
     state: Exclude<CallState, 'ending'>;
     isAnnounced: boolean;
     isConfirming: boolean;
-    /** How long the approval request of the call waits, when its tool defines it and the request is still to be shown. */
+    /** The time limit of the approval request, if the tool of the call defines one and the request is not shown yet; null means no limit. */
     approvalTimeoutMs?: number | null | undefined;
-    /** The text of the approval request of the call, when its tool defines one and the request is still to be shown. */
+    /** The text of the approval request, if the tool of the call defines one and the request is not shown yet. */
     approvalMessage?: string | undefined;
   }[];
-  /** The messages that these calls belong to. */
+  /** The assistant messages that show these calls. */
   messages: Message[];
-  /** The id of the newest message, if the agent wrote it. */
+  /** The id of the newest stored message, if it is an assistant message. */
   newest: string | null;
-  /** The user messages, in order. */
+  /** The user messages among the newest stored messages, oldest first. */
   userMessages: { id: string; fingerprint: string }[];
-  /** The id of the last user message, if nothing answers it. */
+  /** The id of the newest message, if it is a user message that the agent has not answered. */
   unanswered: string | null;
-  /** Accepted messages without an answer, in order. */
+  /** The accepted user messages that the agent has not answered, in the order in which it will answer them. */
   queue: MessageRequest[];
 }
 
-/** A call that was decided before it timed out, and the user who decided. */
+/** A call that another request or another process has decided, as the store has it, and the user who decided. */
 export interface DecidedBefore {
   call: CallRecord;
   by: string;
@@ -101,53 +110,58 @@ export interface DecidedBefore {
 
 /** The results of a batch of writes. */
 export interface WriteResults {
-  /** For `decide`: the verdict of the store on each decision. */
+  /** For `decide`: the verdict of the ledger on each decision. */
   verdicts?: Verdict[];
-  /** For `find-unfinished`: a message that was not continued after its calls were answered. */
+  /** For `find-unfinished`: the newest message, if all of its calls are answered but the model has not continued it. */
   unfinished?: Message | null;
-  /** For `decide`: whether the request was stored with the decisions. */
+  /** For `decide`: whether the acceptance of the request was stored together with the decisions. */
   isAccepted?: boolean;
-  /** For `cut`: how much of the text is left; null when nothing had to be cut. */
+  /** For `cut`: the number of characters that the text has left; null when the message has no text. */
   length?: number | null;
-  /** For `expire`: the call as it is stored, when it was decided before. */
+  /** For `expire`: the stored call, when it no longer waited for a decision; null when it expired now. */
   decided?: DecidedBefore | null;
   /** For `take`: whether this process may start the call; false when another process has started or ended it. */
   isTaken?: boolean;
-  /** For `find-cut`: the message, when it is the last one and was cut. */
+  /** For `find-cut`: the message, if it is the last one and was cut off; otherwise null. */
   cut?: Message | null;
-  /** For `close-dangling`: the chunks that the message does not show yet. */
+  /** For `close-dangling`: the chunks with outcomes that the history has and the message does not show yet. */
   missed?: Chunk[];
 }
 
 /** Every input of the state of a conversation. */
 export type Input =
-  /** `replaces`: the message may rewind the conversation to an earlier message with the same id. */
+  /** `replaces`: if an earlier user message has the same id, the conversation is rewound to that message. */
   | { type: 'message'; message: MessageRequest; replaces: boolean }
   | { type: 'continue'; message: MessageRequest }
-  /** The application gives the agent an instruction, or lets it say a text. */
+  /** The application gives the agent an instruction, or shows a text as a message of the agent. */
   | { type: 'instruct'; message: MessageRequest }
   | { type: 'speak'; spoken: SpokenRequest }
   | { type: 'post-answers'; posted: AnswersRequest }
   | { type: 'answer'; answers: Answer[]; by: Identity; request: RequestRef }
+  /** The application answered the question of a `check-sign-in` effect. */
   | { type: 'signed-in'; question: SignInQuestion; status: SignInStatus }
   | { type: 'interrupt'; request: RequestRef; heard: Heard }
   /** `from`: the connection that sends the media. */
   | { type: 'media'; blob: Blob; from: string }
   | { type: 'microphone'; action: 'start' | 'stop'; detection: Detection; from: string }
   | { type: 'joined' }
-  /** The last client left. */
+  /** The last listener left. */
   | { type: 'left' }
+  /** ADK has read the session for the live run with the number `n`, so the run takes input now. */
   | { type: 'run-opened'; n: number }
   | { type: 'event'; n: number; event: Event; view: RunView }
   | { type: 'deferred'; n: number; call: DeferredCall; ticket: Ticket }
   | { type: 'run-ended'; n: number; error: Failure | null }
+  /** The call got the tool lock, which an `acquire-lock` effect requested. */
   | { type: 'lock-acquired'; callId: string }
-  /** A tool that runs reports a preliminary output. */
+  /** A running tool reports a preliminary output. */
   | { type: 'tool-progress'; callId: string; output: unknown }
-  /** A tool that runs sends chunks for the message that shows its call. */
+  /** A running tool sends data parts or metadata for the message that shows its call. */
   | { type: 'tool-chunks'; callId: string; chunks: Chunk[] }
   | { type: 'tool-ended'; callId: string; outcome: Outcome }
+  /** The writes of an effect succeeded. `purpose` is that of the effect. */
   | { type: 'stored'; purpose: Purpose; results: WriteResults }
   | { type: 'store-failed'; purpose: Purpose | null; error: unknown }
+  /** The timer that the last `wake` effect set has fired. */
   | { type: 'time' }
   | { type: 'shut-down' };

@@ -8,15 +8,15 @@ import { type Context, causeOf } from './context.ts';
 import type { Cause, MessageRequest } from './inputs.ts';
 import type { OpenCalls } from './open-calls.ts';
 
-/** A message that the agent streams, from its `start` until none of its calls is open. */
+/** An assistant message that is in progress: from its first `start` until the response has ended and none of its calls is open. */
 export class Draft {
-  /** The output stage folds the chunks of the draft into this object. */
+  /** `Output` adds each chunk of the draft to this object when it sends the chunk. */
   readonly message: Message;
   private reader: MessageChunks;
   private started = false;
   private hasChunks = false;
   private failureText: string | null = null;
-  /** Whether the agent makes the message. The application made the text of the others. */
+  /** Whether the agent writes the message; false for a text of the application. */
   readonly isTurn: boolean;
   private answered: Cause = { metadata: null, request: null };
 
@@ -30,7 +30,7 @@ export class Draft {
     return this.message.id;
   }
 
-  /** What the message answers. */
+  /** The user message and the request that the message answers. */
   get cause(): Cause {
     return this.answered;
   }
@@ -39,12 +39,12 @@ export class Draft {
     this.answered = cause;
   }
 
-  /** Whether a chunk was sent since the last `finish`. */
+  /** Whether the `start` of the message was sent, and no `finish` since. */
   get isStarted(): boolean {
     return this.started;
   }
 
-  /** Whether the message has no content. Chunks that were emitted but still wait for a slow write count, though `message` does not hold them yet. */
+  /** Whether the message has no content. A chunk that waits for a slow write is content too, although `message` does not contain it yet. */
   get isEmpty(): boolean {
     return !this.hasChunks && this.message.parts.length === 0;
   }
@@ -59,7 +59,7 @@ export class Draft {
     return this.reader.hasSpoken || this.reader.hasCalled;
   }
 
-  /** The text that no final event of ADK repeated yet, so that the history lacks it. */
+  /** The streamed text for which ADK has sent no final event yet. The history lacks this text, because ADK stores only final events. */
   get unfinishedText(): string {
     return this.reader.unfinishedText;
   }
@@ -76,12 +76,12 @@ export class Draft {
     return chunks;
   }
 
-  /** Makes the message end with an error. Only the first failure counts. */
+  /** Makes the message end with an error. A later failure does not replace the first one. */
   fail(text: string): void {
     this.failureText ??= text;
   }
 
-  /** Returns the chunks that close the open blocks. */
+  /** Returns the chunks that close the open text and reasoning blocks. */
   closeBlocks(): Chunk[] {
     return this.reader.close();
   }
@@ -96,12 +96,12 @@ export class Draft {
     this.hasChunks = true;
   }
 
-  /** Starts another response for this message, with a new reader. */
+  /** Gives the draft a new reader, because another response continues the message. */
   restart(reader: MessageChunks): void {
     this.reader = reader;
   }
 
-  /** Returns the chunks that finish the response, and forgets its failure. */
+  /** Returns the chunks that end the response, and forgets its failure and what tools may read of its request. */
   finish(reason: FinishReason, metadata: FinishMetadata): Chunk[] {
     const failure = this.failureText;
     this.failureText = null;
@@ -118,8 +118,8 @@ type FinishReason = Parameters<MessageChunks['end']>[0];
 type FinishMetadata = Parameters<MessageChunks['end']>[1];
 
 /**
- * The messages that the agent streams. A call may be answered long after the conversation has moved on, so several drafts can be
- * unfinished: the agent works on one, the active draft, and continues others after it.
+ * The assistant messages that are in progress. A user may answer a call when the conversation is already several messages further, so several drafts
+ * can be unfinished. The agent works on one of them, the active draft, and continues others after it.
  */
 export class Messages {
   private readonly context: Context;
@@ -138,7 +138,7 @@ export class Messages {
     this.calls = calls;
   }
 
-  /** The draft that the agent writes; null between turns. */
+  /** The draft that the agent writes, or whose answers it waits for; null when there is none. */
   get active(): Draft | null {
     return this.activeDraft;
   }
@@ -148,7 +148,10 @@ export class Messages {
     return this.working;
   }
 
-  /** The message in which the agent last wrote text or called a tool. The conversation has moved on from earlier messages. */
+  /**
+   * The id of the message that the agent started, or wrote to, last; null when there is none. Every other draft is from an earlier part of the
+   * conversation.
+   */
   get lastActive(): string | null {
     return this.lastActiveId;
   }
@@ -167,7 +170,7 @@ export class Messages {
     return this.drafts.get(messageId);
   }
 
-  /** Adds a stored message whose calls are open, or returns its draft. */
+  /** Returns the draft of a message, and creates it when there is none. */
   add(message: Message, isTurn = true): Draft {
     const known = this.drafts.get(message.id);
     if (known) return known;
@@ -176,7 +179,7 @@ export class Messages {
     return draft;
   }
 
-  /** Sets the message that an earlier process wrote last: the conversation has not moved on from it. */
+  /** Sets `lastActive` to the message that an earlier process wrote last. */
   recall(messageId: string | null): void {
     this.lastActiveId = messageId;
   }
@@ -188,8 +191,8 @@ export class Messages {
   }
 
   /**
-   * Starts a message of the agent, or continues one that was cut. `isTurn`: whether the agent makes the message itself. `request`: the request that it
-   * answers, if there is one.
+   * Starts an assistant message, or continues the message `cut`, which was cut off. `isTurn`: whether the agent writes the message; false for a text
+   * of the application. `request`: the request that the message answers, if there is one.
    */
   begin(messageId?: string, cut?: Message | null, isTurn = true, request?: MessageRequest): Draft {
     const id = messageId ?? this.context.newMessageId();
@@ -227,7 +230,7 @@ export class Messages {
     if (this.activeDraft) this.lastActiveId = this.activeDraft.id;
   }
 
-  /** Makes no draft the active one; the draft itself stays open. Whether the agent works does not change. */
+  /** Leaves no draft active. The draft that was active stays open, and `isWorking` does not change. */
   deactivate(): void {
     this.activeDraft = null;
   }
@@ -237,7 +240,7 @@ export class Messages {
     return this.next.splice(count);
   }
 
-  /** Makes no draft the active one, because the run is over. */
+  /** Forgets which draft is active and which come next, because the run is over. The drafts stay open. */
   reset(): void {
     this.activeDraft = null;
     this.working = false;
@@ -262,18 +265,17 @@ export class Messages {
     this.context.emit({ type: 'inject', chunk });
   }
 
-  /** Closes the open blocks of a draft, because another kind of part comes next. */
+  /** Closes the open text and reasoning blocks of a draft. */
   closeBlocksOf(draft: Draft): void {
     this.turnTo(draft);
     for (const chunk of draft.closeBlocks()) this.say(draft, chunk);
   }
 
-  /** Closes the open blocks of the current draft. */
   closeBlocks(): void {
     if (this.current) this.closeBlocksOf(this.current);
   }
 
-  /** Makes a draft the current one: closes the open blocks of the previous draft, and sends the `start` of this one. */
+  /** Makes a draft the current one: closes the open blocks of the previous draft, and sends the `start` of the new one. */
   turnTo(draft: Draft): void {
     if (this.current === draft) return;
     this.closeBlocks();
@@ -282,7 +284,7 @@ export class Messages {
     this.context.emit({ type: 'start', message: draft.message, isTurn: draft.isTurn });
   }
 
-  /** Continues a draft in a new response: its `start` is sent again. */
+  /** Continues a draft in a new HTTP response: its `start` is sent again. */
   resume(draft: Draft): void {
     this.activate(draft);
     this.closeBlocks();
@@ -291,14 +293,14 @@ export class Messages {
     this.turnTo(draft);
   }
 
-  /** Stores a draft as it is. `asks`: the call whose question it shows from now on. */
+  /** Stores a draft in its current state. `asks`: the call whose question or confirmation the draft shows from now on. */
   save(draft: Draft, asks?: CallRecord): void {
     this.context.store([{ do: 'save', messageId: draft.id, ...(asks && { asks }) }], null);
   }
 
   /**
-   * Prepares for the agent to continue a draft, because the model gets the response to one of its calls. `isComplete`: every call of its step is
-   * answered.
+   * Prepares the draft `owner` for its continuation by the agent, because the model gets the response to one of its calls. `isComplete`: every call
+   * of the same step has a response.
    */
   expect(owner: Draft, isComplete: boolean): void {
     const { activeDraft } = this;
@@ -306,9 +308,10 @@ export class Messages {
       if (!this.expected.includes(owner)) this.next.push(owner);
       return;
     }
-    // The model started another message by itself in between. It ends, because the model now continues `owner`.
+    // The model has started another message by itself. That message ends, because the model now continues `owner`.
     if (activeDraft && activeDraft !== owner && !this.calls.hasIn(activeDraft.id)) this.finish(activeDraft);
-    // The model continues when every call of the step is answered. Once the conversation has moved on, it responds to each answer at once.
+    // In the message that it wrote last, the model continues only when every call of the step is answered. In an earlier message it responds to each
+    // answer at once.
     this.activate(owner, isComplete || this.lastActiveId !== owner.id);
   }
 
@@ -319,7 +322,7 @@ export class Messages {
     if (!draft.isEmpty) this.save(draft);
   }
 
-  /** Ends a response of a draft. The end is stored before clients see it. */
+  /** Ends a response of a draft. The end is stored before clients see it. A draft without open calls is then removed. */
   finish(draft: Draft, how: { interrupted?: boolean } = {}): void {
     const isOpen = this.calls.hasIn(draft.id);
     const { message, failure } = draft;
@@ -347,7 +350,7 @@ export class Messages {
     this.context.emit({ type: 'release', messageId: draft.id });
   }
 
-  /** Ends a draft that the agent will not continue: its calls are settled, and it is not expected. */
+  /** Ends a draft if the agent will not continue it: none of its calls is open, and it is not among `expected`. */
   endLeftover(draft: Draft | undefined): void {
     if (!draft || this.expected.includes(draft) || this.calls.hasIn(draft.id)) return;
     if (draft.isStarted) this.finish(draft, { interrupted: true });
@@ -367,8 +370,8 @@ export class Messages {
 }
 
 /**
- * The metadata of a `finish` chunk. A message that was continued after a failure or a cut loses the marks of these. A message that ends because the
- * process shuts down is marked as cut off, because the user did not stop it.
+ * The metadata of a `finish` chunk. It resets the marks of an earlier failure or cut (`interrupted`, `cutOff`, `failed`, `finishReason`), because the
+ * message was continued. A message that the shutdown of the process ends is marked as cut off, because the user did not stop it.
  */
 function finishMetadata({ metadata }: Message, reason: FinishReason, isClosed: boolean): FinishMetadata {
   const interrupted = reason === 'other';
@@ -382,9 +385,7 @@ function finishMetadata({ metadata }: Message, reason: FinishReason, isClosed: b
   };
 }
 
-/**
- * The user messages of a conversation. They are remembered to recognise a message that a client sends twice, and one that rewinds the conversation.
- */
+/** The user messages of a conversation. The state remembers them to recognise a message that a client sends twice, and one that rewinds the conversation. */
 export class UserMessages {
   private unansweredId: string | null;
   /** A fingerprint of each message, by its id, in order. */
@@ -395,7 +396,7 @@ export class UserMessages {
     this.unansweredId = unanswered;
   }
 
-  /** The message that is stored and that nothing answers yet. */
+  /** The id of the stored user message that the agent has not started to answer; null when there is none. */
   get unanswered(): string | null {
     return this.unansweredId;
   }
@@ -404,7 +405,7 @@ export class UserMessages {
     return this.messages.has(id);
   }
 
-  /** Whether the message with this id has exactly these parts. */
+  /** Whether the user message with this id has the same fingerprint as these parts. */
   matches(id: string, parts: readonly AdmittedPart[]): boolean {
     return this.messages.get(id) === fingerprint(parts);
   }
@@ -431,7 +432,7 @@ export class UserMessages {
   }
 }
 
-/** A hash of a user message. Keeping the texts themselves would double the memory of a long conversation. */
+/** A hash of the texts of a user message; all files are treated as equal. Keeping the texts themselves would double the memory of a long conversation. */
 export function fingerprint(parts: readonly { type: string; text?: string }[]): string {
   const text = parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join('\n');
   return createHash('sha256').update(text).digest('base64');

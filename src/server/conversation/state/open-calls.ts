@@ -17,7 +17,7 @@ import type { PendingAcknowledgement } from './context.ts';
 /** States in which a call has a deadline. */
 const TIMED: ReadonlySet<CallState> = new Set(['asked', 'client', 'parked']);
 
-/** Whether clients see a call and its confirmation, and the settings of its tool for the approval request. */
+/** What clients have of a call, and the settings of its tool for the approval request. */
 interface CallFacts {
   isAnnounced: boolean;
   isConfirming: boolean;
@@ -27,7 +27,7 @@ interface CallFacts {
 
 /** A call that has no outcome yet. Its state changes only by the transitions of `call-states.ts`. */
 export class OpenCall {
-  /** How long the approval request waits, when the tool defines it; null means no limit. */
+  /** The time limit of the approval request from the definition of the tool: null means no limit, undefined that the server's default applies. */
   readonly approvalTimeoutMs: number | null | undefined;
   /** The text of the approval request, when the tool defines one. */
   readonly approvalMessage: string | undefined;
@@ -64,12 +64,12 @@ export class OpenCall {
     return this.current;
   }
 
-  /** Whether clients know of the call. */
+  /** Whether clients got the input of the call. */
   get isAnnounced(): boolean {
     return this.announced;
   }
 
-  /** In the confirmation dialect: whether the confirmation is shown and not closed. */
+  /** With `confirmations: 'tool'`: whether clients got the confirmation of the call, and it has no output yet. */
   get isConfirming(): boolean {
     return this.confirming;
   }
@@ -79,12 +79,12 @@ export class OpenCall {
     return this.expiring;
   }
 
-  /** The user who approved the call in this process. */
+  /** The user or application that approved the call; null when it was not approved, or when another process received the approval. */
   get approvedBy(): Identity | null {
     return this.decider.by;
   }
 
-  /** The connection that the approval came over. */
+  /** The connection over which the decision came; null when there was no decision, or when it came over HTTP. */
   get approvedOver(): string | null {
     return this.decider.connection;
   }
@@ -99,17 +99,17 @@ export class OpenCall {
     return waitsFor(this.current, this.stored) === 'person';
   }
 
-  /** Whether the call needs approval and is undecided, shown or not. */
+  /** Whether the user has not decided about the call, or not answered its question. The request may not be shown yet. */
   get isUndecided(): boolean {
     return this.current === 'asked' || this.current === 'queued';
   }
 
-  /** Whether the call waits for an output from outside: of the user, of the browser, or for a tool that was started on the server. */
+  /** Whether the call waits for an output: of the user (a question), of the browser, or of a long-running tool that the server started. */
   get isAnswerable(): boolean {
     return waitsFor(this.current, this.stored) === 'client' || (this.asksForAnswer && this.isAsked);
   }
 
-  /** Whether the tool runs or has ended, so that the call may already have had its effect. */
+  /** Whether the tool runs, or the outcome of the call is known. Then the call may already have had its effect. */
   get hasStarted(): boolean {
     return this.current === 'running' || this.current === 'ending';
   }
@@ -134,7 +134,7 @@ export class OpenCall {
     return this.current === 'approved';
   }
 
-  /** Whether the call must end as soon as it is stored, because it was interrupted meanwhile. */
+  /** Whether the call must end as soon as it is stored, because it was interrupted while it was being stored. */
   get isUnwanted(): boolean {
     return this.unwanted;
   }
@@ -173,14 +173,14 @@ export class OpenCall {
     this.acknowledgement = undefined;
   }
 
-  /** Records that an output from outside arrived, which the after-tool callbacks get next; false when the call expects none. */
+  /** Records that an output arrived from a client, which the after-tool callbacks process next. Returns false when the call expects no output. */
   receive(acknowledges: PendingAcknowledgement | undefined): boolean {
     if (!this.apply(this.current === 'asked' ? 'answer' : 'take')) return false;
     this.acknowledgement = acknowledges;
     return true;
   }
 
-  /** Keeps an outcome that cannot be reported yet; false when the call cannot end in this state. */
+  /** Keeps an outcome until a run can pass it to the model. Returns false when the call cannot end in this state. */
   endLater(outcome: CallOutcome, acknowledges?: PendingAcknowledgement): boolean {
     if (CALL_TRANSITIONS[this.current].end === undefined) return false;
     this.enter('ending');
@@ -203,19 +203,19 @@ export class OpenCall {
     return true;
   }
 
-  /** Waits for the tool lock; false when the call cannot run, or waits already. */
+  /** Records that the call waits for the tool lock. Returns false when the call cannot run, or waits for the lock already. */
   queueForLock(): boolean {
     if ((this.current !== 'approved' && this.current !== 'ready') || this.waitsForLock) return false;
     this.waitsForLock = true;
     return true;
   }
 
-  /** Keeps the tool lock although the tool has ended: the lock is released when the outcome is stored. */
+  /** Records that the call holds the tool lock although its tool has ended. The lock is released when the outcome is stored. */
   keepLock(): void {
     this.ownsLock = true;
   }
 
-  /** Whether the lock must be released. Returns true only once. */
+  /** Returns whether the call holds the lock after the end of its tool, and forgets it: only the first call returns true. */
   releaseLock(): boolean {
     const { ownsLock } = this;
     this.ownsLock = false;
@@ -229,8 +229,8 @@ export class OpenCall {
   }
 
   /**
-   * Handles a tool that asks for approval while it runs: the call then waits like one that needed approval before it ran. False when its state does
-   * not allow that.
+   * Handles a tool that asks for approval while it runs: its call then waits like a call that needs approval from the start. Returns false when the
+   * state of the call does not allow that.
    */
   askLate(approvalId: string, question: Question): boolean {
     if (!this.apply('ask')) return false;
@@ -270,18 +270,18 @@ export class OpenCall {
     this.stored = { ...this.stored, status: 'expired' };
   }
 
-  /** Stores the user who approved the call; null when another process received the decision. */
+  /** Records the user or application that approved the call; null when another process received the decision. */
   setApprover(by: Identity | null): void {
     this.decider = { ...this.decider, by };
   }
 
-  /** Stores the connection that the decision came over. */
+  /** Records the connection over which the decision came; null for HTTP. */
   setDecidedOver(connection: string | null): void {
     this.decider = { ...this.decider, connection };
   }
 }
 
-/** The calls of a session that have no outcome yet, in the order in which the agent made them. */
+/** The calls of a session that have no reported outcome yet, in the order in which the agent made them. */
 export class OpenCalls {
   private readonly open = new Map<string, OpenCall>();
 
@@ -305,7 +305,6 @@ export class OpenCalls {
     return new Set(this.open.keys());
   }
 
-  /** The calls of a message. */
   in(messageId: string): OpenCall[] {
     return this.all.filter(({ record }) => record.messageId === messageId);
   }
@@ -332,7 +331,10 @@ export class OpenCalls {
     return false;
   }
 
-  /** Whether a call whose approval request was shown has no outcome yet, decided or not. An agent that was approved does not count while it works. */
+  /**
+   * Whether a call whose approval request was shown has no outcome yet, decided or not. The call of an approved agent does not count while the agent
+   * works.
+   */
   get isShowing(): boolean {
     return this.all.some(
       ({ record, state }) =>
@@ -358,12 +360,15 @@ export class OpenCalls {
     return this.all.find(isDue)?.record ?? null;
   }
 
-  /** The ids of the calls whose approval request is shown. */
+  /** The ids of the calls whose approval request or question is shown and undecided. */
   get shown(): ReadonlySet<string> {
     return new Set(this.all.filter(({ isAsked }) => isAsked).map(({ record }) => record.id));
   }
 
-  /** The calls that are shown and wait for the user or the browser. For a confirmation, the id is that of its own call. */
+  /**
+   * The calls that clients see and that wait for the user or the browser. With `confirmations: 'tool'`, an open confirmation is listed with its own
+   * id instead of that of its call.
+   */
   get waitingAnswers(): WaitingAnswer[] {
     return this.all.flatMap(({ record, state, isConfirming }): WaitingAnswer[] => {
       const { id, approvalId, messageId } = record;
@@ -373,7 +378,7 @@ export class OpenCalls {
     });
   }
 
-  /** Adds a call that the agent makes; it is `issuing` until it is stored. */
+  /** Adds a call that the agent made. It is `issuing` until it is stored. */
   issue(
     call: DeferredCall,
     messageId: string,

@@ -3,30 +3,30 @@ import type { Wire } from './effects.ts';
 
 /** How a conversation behaves over one transport, with an agent that is driven live or turn by turn. */
 export interface Policy {
-  /** Whether the approval requests of a step are shown together, or each only after the previous one is decided. */
+  /** Whether the approval requests of a step are shown together, as opposed to one after the other, each when the previous call has ended. */
   approvalsTogether: boolean;
-  /** How long an approval request waits, unless its tool defines another time; null means no limit. */
+  /** The time limit of an approval request, unless its tool defines another; null means no limit. */
   approvalTimeoutMs: number | null;
   /**
-   * Whether each request gets an HTTP response of its own, which ends when everything open waits for the user or the browser. A queued request then
-   * keeps its connection open, so it is not stored in the queue, and it is rejected when the server closes.
+   * Whether each request gets its own HTTP response, which ends when every open call waits for the user or the browser. While such a request is
+   * queued, its connection stays open. So it is not stored in the queue, and it is rejected when the server closes.
    */
   hasResponse: boolean;
-  /** Whether a new user message ends the open calls, or leaves them open. */
+  /** Whether a new user message ends the open calls (`supersedes`) or leaves them open (`goes-beside`). */
   newMessage: 'supersedes' | 'goes-beside';
-  /** Whether a message that comes while the agent works interrupts it; otherwise the message waits. */
+  /** Whether a user message that arrives while the agent works interrupts the agent, as opposed to waiting in the queue. */
   interruptsWhenBusy: boolean;
-  /** Whether a copy of a message is ignored, because a client sends a message again after it lost its connection. */
+  /** Whether a second copy of a user message is ignored. Over a socket a client sends a message again after it lost its connection. */
   ignoresRepeats: boolean;
-  /** Whether an approval request is surrounded by step chunks. */
+  /** Whether `start-step` and `finish-step` surround an approval request. */
   steps: boolean;
-  /** Whether a browser tool with an optimistic output is answered with that output at once. */
+  /** Whether the agent gets the optimistic output of a browser tool at once, if its tool defines one. */
   optimistic: boolean;
-  /** Whether the agent's run ends when it waits for a call, and another run continues when the call is answered. */
+  /** Whether the agent's run ends when it waits for a call. Another run then continues when the call is answered. */
   pauseEndsRun: boolean;
 }
 
-/** The policies of a server, by transport and driver. No other code of the conversation checks which transport is used. */
+/** The policies of a server for both transports and the driver of its agent. No other code of the conversation checks which transport is used. */
 export class Policies {
   private readonly sse: Policy;
   private readonly bidi: Policy;

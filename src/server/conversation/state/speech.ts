@@ -9,16 +9,19 @@ import type { OpenCalls } from './open-calls.ts';
 /** Input of a live run besides text: sound, pictures, and the signals for the start and end of the user's speech. */
 type Media = { is: 'media'; blob: Blob } | { is: 'activity'; activity: 'start' | 'end' };
 
-/** How many pieces of sound or pictures may wait for a run to open: two seconds of sound. */
+/** How many pieces of sound or pictures may wait for a run to open: two seconds of sound in pieces of 20 ms. */
 const MAX_HELD = 100;
-/** When a run that was opened for the microphone fails, or ends within this time, incoming sound opens no other run for the same time. */
+/** After a live run without output failed, or ended within this time, incoming sound opens no other run for the same time. */
 const REOPEN_MS = 10_000;
-/** How long the model may take to answer speech. It may decide to stay silent, and does not report that. */
+/**
+ * How long the server waits for an answer to the user's speech. The wait has a limit, because a model may decide to stay silent, and does not report
+ * that.
+ */
 const ANSWER_MS = 8000;
 /** For how many messages the length of the sound is remembered, because a client may still be playing it. */
 const MAX_SPOKEN = 16;
 
-/** The user's microphone and camera, the transcript of the user's speech, and how much of the agent's speech was played. */
+/** Owns the input of the user's microphone and camera, the transcript of the user's speech, and how much of the agent's speech was played. */
 export class Speech {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -27,19 +30,20 @@ export class Speech {
   private readonly run: AgentRun;
   /** Media that waits for the run to open. */
   private held: Media[] = [];
-  /** Whether the run is being closed only to open another with a different speech detection. */
+  /** Whether the run is being closed only because another run with a different speech detection must replace it. */
   private isReopening = false;
+  /** Until this time, incoming sound opens no run, because the last run for sound failed or ended at once. */
   private closedUntil = Number.NEGATIVE_INFINITY;
   private transcript = '';
   /**
-   * Whether the user speaks, or spoke and waits for an answer. `speaking` needs the signals of the client; without them only the transcript shows
-   * that the user spoke.
+   * Whether the user speaks, or spoke and waits for an answer. `speaking` is known only from the signals of a client that detects speech. Without
+   * them, only the transcript shows that the user spoke.
    */
   private speech: 'none' | 'speaking' | 'unanswered' = 'none';
   private spokenAt = Number.NEGATIVE_INFINITY;
   /** The length of the sound of each message in milliseconds. The message with the newest sound is the last entry. */
   private readonly spoken = new Map<string, number>();
-  /** How much of each message was played, for messages that are still being spoken. */
+  /** How much of each message was played in milliseconds, for messages that are still being spoken when the client reports it. */
   private readonly played = new Map<string, number>();
 
   constructor(
@@ -61,7 +65,7 @@ export class Speech {
     return this.speech === 'speaking' || (this.speech === 'unanswered' && now < this.spokenAt + ANSWER_MS);
   }
 
-  /** Sends sound, a picture or a signal to the model, and opens a run for it. Media that cannot be sent in time is discarded. */
+  /** Sends sound, a picture or a signal to the model, and opens a run if there is none. While a run opens, only the newest `MAX_HELD` pieces wait for it. */
   feed(media: Media, from: string): void {
     const { context, run } = this;
     // An agent that is driven turn by turn takes no media.
@@ -87,7 +91,7 @@ export class Speech {
   /** Handles that the user started the microphone. `isFree`: the model may get media now. `isBusy`: the agent works, so its run stays open. */
   startMicrophone(detection: Detection, from: string, isBusy: boolean, isFree: boolean): void {
     const { context, run } = this;
-    // The user asks to speak, so a run is opened even if one failed a moment ago.
+    // The user wants to speak, so a run may be opened even if one failed a moment ago.
     this.closedUntil = Number.NEGATIVE_INFINITY;
     const isOther = run.chooseDetection(detection);
     if (run.live !== null && isOther && !isBusy) {
@@ -99,20 +103,20 @@ export class Speech {
     if (!context.policy.pauseEndsRun) this.speech = 'speaking';
   }
 
-  /** Handles an opened live run: sends it the media that waited for it. */
+  /** Sends the live run, which is open now, the media that waited for it. */
   runOpened(): void {
     for (const media of this.held.splice(0)) this.pass(media);
   }
 
   /**
-   * Handles a run that ended without output; `why` is the failure, if there is one. Reports it to the connection that the run was opened for, because
-   * there is no message that could end with the failure. Returns whether it was reported.
+   * Handles a run that ended without output; `why` is the failure, if there is one. No message can end with that failure, so the connection that sent
+   * sound to the run gets it. Returns whether it was reported.
    */
   reportSilentRun({ fedBy, openedAt }: EndedRun, why: ProtocolError | null): boolean {
     const { context } = this;
     if (fedBy === null || this.messages.isWorking) return false;
-    // If the model ended the silent run after `REOPEN_MS`, the next sound opens another run. A model that ended it at once would do so again, so
-    // report that.
+    // A run that the model ended after more than `REOPEN_MS` is not reported: the next sound opens another run. A run that the model ended sooner is,
+    // because the next one would end like it.
     if (why === null && context.now >= openedAt + REOPEN_MS) return false;
     const error = why ?? new ProtocolError('model_error', modelErrorText('UNREACHABLE', ''));
     this.held = [];
@@ -121,11 +125,11 @@ export class Speech {
     return true;
   }
 
-  /** Handles the end of a run. Returns whether the run was closed only to open another, and media waits for that one. */
+  /** Handles the end of a run. Returns whether it was closed only because another run must replace it, and media waits for that run. */
   runEnded(): boolean {
     const { isReopening } = this;
     this.isReopening = false;
-    // A user who still speaks continues in the next run. Speech that ended before gets no answer from a run that is over.
+    // A user who still speaks continues in the next run. Speech that had ended gets no answer from a run that is over.
     if (isReopening) this.answered();
     else this.speech = 'none';
     return isReopening && this.held.length > 0;
@@ -145,7 +149,7 @@ export class Speech {
     if (this.speech === 'unanswered') this.speech = 'none';
   }
 
-  /** Handles a piece of the user's transcript, or the whole when it is `finished`. Returns false when the whole is empty. */
+  /** Handles a piece of the user's transcript, or with `finished` the whole transcript. Returns false when the whole transcript is empty. */
   heard(text: string, finished: boolean): boolean {
     const { context, messages } = this;
     const { active } = messages;
@@ -155,10 +159,10 @@ export class Speech {
       this.publish(text, finished);
       return false;
     }
-    // Speech during an open approval request is answered in a message of its own, as a typed message is.
+    // While an approval request is open, the agent answers speech in a new message, as it does a typed message.
     if (active && !messages.isWorking && this.open.hasIn(active.id)) messages.deactivate();
     this.transcript = finished ? text : this.transcript + text;
-    // A transcript that arrives while the agent works belongs to the speech that the agent already answers.
+    // A transcript that arrives while the agent works is of the speech that the agent already answers.
     if (this.speech !== 'speaking' && !messages.isWorking) this.waitForAnswer();
     this.publish(this.transcript, finished);
     if (!finished) return true;
@@ -189,7 +193,7 @@ export class Speech {
     if (this.spoken.size > MAX_SPOKEN && oldest !== undefined) this.spoken.delete(oldest);
   }
 
-  /** Cuts the stored text of a message to what was played. */
+  /** Cuts the stored text of a message to the part that was played. Without a `messageId` the message with the newest sound is meant. */
   cut({ messageId = [...this.spoken.keys()].at(-1), playedMs }: Heard): void {
     const ms = messageId === undefined ? undefined : this.spoken.get(messageId);
     if (messageId === undefined || ms === undefined || playedMs === undefined || playedMs >= ms) return;
@@ -214,7 +218,7 @@ export class Speech {
     }
   }
 
-  /** Tells clients that the text of a message was cut to this length. */
+  /** Sends clients the length to which the text of a message was cut. */
   wasCut(messageId: string, length: number): void {
     this.messages.inject({ type: 'data-heard', data: { messageId, length }, transient: true });
   }

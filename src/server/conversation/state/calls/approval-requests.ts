@@ -10,8 +10,8 @@ type ApprovalRequestPurpose = Extract<Purpose, { for: 'approval-request' }>;
 
 /**
  * Shows approval requests to clients, one at a time or all at once as the policy says, and every question at once. An AI SDK client ends its response
- * at an approval request, and sends all answers of a step in one request. So the browser calls of the step that need no approval are announced before
- * its first approval request.
+ * at an approval request, and then sends all answers of the step in one request. So the browser calls of a step that need no approval are announced
+ * just before its first approval request.
  */
 export class ApprovalRequests {
   private readonly context: Context;
@@ -21,9 +21,9 @@ export class ApprovalRequests {
   private readonly chunks: CallChunks;
   /** Browser calls that need no approval and are not announced yet. */
   private held: OpenCall[] = [];
-  /** Whether a request waits until the browser calls of its step are stored. */
+  /** Whether approval requests wait until the browser calls of their step are stored. */
   private isWaiting = false;
-  /** Whether a call ended, so that the next request may be shown. */
+  /** Whether a call has ended, so that the next approval request may be shown. */
   private isDue = false;
 
   constructor(context: Context, open: OpenCalls, messages: Messages, run: AgentRun, chunks: CallChunks) {
@@ -39,29 +39,29 @@ export class ApprovalRequests {
     this.held.push(call);
   }
 
-  /** Records that a call ended, so that the next request is shown after the current input. */
+  /** Records that a call has ended: `showDue` shows the next approval request after the current input. */
   setDue(): void {
     this.isDue = true;
   }
 
-  /** Shows the next request, if a call ended. */
+  /** Shows the next approval request, if a call has ended since the last time. */
   showDue(): void {
     if (!this.isDue) return;
     this.isDue = false;
     this.showNext();
   }
 
-  /** Shows requests and calls that waited for other calls of their step, once these are stored, answered or ended. */
+  /** Shows the approval requests and browser calls that wait for other calls of their step, unless they must still wait. */
   showHeld(): void {
     if (this.isWaiting || this.held.length > 0) this.showNext();
   }
 
-  /** Shows the next request, or all of them where the policy shows them together. */
+  /** Shows the next approval request, or all of them if the policy shows them together. */
   showNext(): void {
     const { context, open, messages, chunks } = this;
     const { approvalsTogether, hasResponse } = context.policy;
     const queued = open.inState('queued');
-    // This is needed only over a socket: an HTTP response ends with the run, and by then every call of the step is known.
+    // Approval requests wait only over a socket. An HTTP response ends with the run, and by then every call of the step is stored.
     this.isWaiting = !hasResponse && queued.length > 0 && this.isExpecting(isBrowserCall);
     if (this.isWaiting) return;
     for (const call of queued) {
@@ -72,7 +72,7 @@ export class ApprovalRequests {
       if (!draft || (hasResponse && draft !== messages.active)) continue;
       call.apply('show');
       const expiresAt = this.deadlineOf(call);
-      // The call is in the ledger already; a write is needed only if the stored deadline differs.
+      // The call is stored already, so a write is needed only if its stored deadline differs.
       const isKnown = call.record.expiresAt === expiresAt;
       call.setDeadline(expiresAt);
       messages.closeBlocksOf(draft);
@@ -85,7 +85,8 @@ export class ApprovalRequests {
       };
       const writes: Write[] = isKnown ? [] : [{ do: 'show', call: call.record }];
       const mark = context.mark();
-      // A client that has answered every call it knows of ends its response. So the call that needs approval is announced before the browser calls.
+      // A client that has answered every call of its response ends the response. If it got the browser calls alone, it could do so before it gets the
+      // call that needs approval. So that call is announced first.
       if (beside.length > 0 && !chunks.usesConfirmations) chunks.announce(call, draft);
       for (const one of beside) chunks.announce(one, draft);
       chunks.ask(call, draft, approvalsTogether ? 0 : this.countQueued(draft));
@@ -94,10 +95,10 @@ export class ApprovalRequests {
     if (open.isShowing || !this.isExpecting(({ asks }) => asks)) this.announceHeld();
   }
 
-  /** Handles a request that could not be stored, so that no client saw it. Returns its call, which must end. */
+  /** Handles an approval request that could not be stored, so that clients did not get it. Returns its call, which must end. */
   notShown({ callId, isAnnounced, beside }: ApprovalRequestPurpose): OpenCall | undefined {
     const { open } = this;
-    // The chunks that were to follow the failed write were not sent, so the browser calls announced with the request must be announced again.
+    // The chunks after the failed write were not sent. So the browser calls that were announced with the request must be announced again.
     for (const id of beside) {
       const one = open.get(id);
       if (!one) continue;
@@ -110,7 +111,7 @@ export class ApprovalRequests {
     return call;
   }
 
-  /** The deadline of an approval request that is shown now: from the definition of its tool, otherwise from the policy. */
+  /** The deadline of an approval request, a question or a sign-in that is shown now: by the definition of its tool, otherwise by the server's options. */
   private deadlineOf({ approvalTimeoutMs, asksForAnswer, record }: OpenCall): number | null {
     const { now, policy, options } = this.context;
     if (record.question?.kind === 'sign-in')
@@ -127,7 +128,7 @@ export class ApprovalRequests {
     return known + this.run.madeFacts.filter(({ asks }) => asks).length;
   }
 
-  /** Whether the agent made a call that `isSuch` accepts, that is not stored yet, and that clients do not know of. */
+  /** Whether the agent made a call that `isSuch` accepts and that is neither stored nor announced yet. */
   private isExpecting(isSuch: (facts: ToolFacts) => boolean): boolean {
     const isToCome = ({ isAnnounced, record: { runsOn, approvalId } }: OpenCall) =>
       !isAnnounced && isSuch({ runsOn, asks: approvalId !== null });

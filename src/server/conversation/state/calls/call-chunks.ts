@@ -10,8 +10,8 @@ import type { OpenCall } from '../open-calls.ts';
 type NamedCall = Pick<CallRecord, 'id' | 'toolName' | 'args'>;
 
 /**
- * Sends the chunks about a call: its announcement, its approval request, and its outcome. Approval requests are either AI SDK chunks or, in the
- * confirmation dialect, separate tool calls.
+ * Sends the chunks of a call: its announcement (the tool input), its approval request, and its outcome. With the option `confirmations: 'tool'`, an
+ * approval request is not an AI SDK chunk but a confirmation: a browser tool call of its own, whose output is the decision.
  */
 export class CallChunks {
   private readonly context: Context;
@@ -24,15 +24,12 @@ export class CallChunks {
     this.run = run;
   }
 
-  /** Whether the confirmation dialect is on: clients get each confirmation as a separate tool call. */
+  /** Whether approval requests are confirmations (`confirmations: 'tool'`). */
   get usesConfirmations(): boolean {
     return this.context.options.confirmations === 'tool';
   }
 
-  /**
-   * Whether a call is announced only once it is stored. True for questions; over a socket also for calls that need approval or run in the browser,
-   * which are announced one after the other.
-   */
+  /** Whether a call is announced only after it was stored. True for questions, and over a socket for calls that need approval or run in the browser. */
   isAnnouncedLate({ asks, runsOn, question }: ToolFacts): boolean {
     if (question) return true;
     return !this.context.policy.hasResponse && (asks || runsOn === 'client');
@@ -45,12 +42,12 @@ export class CallChunks {
     this.sayCall(call, facts, draft);
   }
 
-  /** Announces a call that ADK itself answers. */
+  /** Announces a call that ADK has answered inside the run. */
   announceInside(call: NamedCall, draft: Draft): void {
     this.sayCall(call, { runsOn: 'server', asks: false }, draft);
   }
 
-  /** Announces a recorded call, once. */
+  /** Announces a stored call, once. */
   announce(call: OpenCall, draft: Draft): void {
     if (call.isAnnounced) return;
     call.setAnnounced(true);
@@ -64,7 +61,7 @@ export class CallChunks {
     );
   }
 
-  /** Sends the input of a call again, so that the new response shows the client which browser tool to run. */
+  /** Sends the input of an approved call again, so that the new HTTP response shows the client which browser tool to run. */
   repeatInput({ record }: OpenCall, draft: Draft): void {
     if (this.usesConfirmations) return;
     const { id: toolCallId, toolName, args: input, runsOn } = record;
@@ -72,7 +69,7 @@ export class CallChunks {
     this.messages.say(draft, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
   }
 
-  /** Sends the approval request or the question of a call. `queued`: how many more requests of its message are sent after it. */
+  /** Sends the approval request or the question of a call. `queued`: how many more approval requests of its message will follow. */
   ask(call: OpenCall, draft: Draft, queued: number): void {
     const { context, messages } = this;
     if (call.asksForAnswer) {
@@ -91,7 +88,7 @@ export class CallChunks {
     context.emit({ type: 'say-stored', messageId, chunk, inStep: context.policy.steps, asks: call.record });
   }
 
-  /** In the confirmation dialect: sends the confirmation, a separate tool call whose input holds the original call. */
+  /** With `confirmations: 'tool'`: sends the confirmation of a call. Its input contains the call. */
   private announceConfirmation(call: OpenCall, draft: Draft): void {
     const { approvalId, id, toolName: name, args, question } = call.record;
     if (approvalId === null) return;
@@ -109,7 +106,7 @@ export class CallChunks {
     );
   }
 
-  /** In the confirmation dialect: closes the confirmation, and announces the original call. */
+  /** With `confirmations: 'tool'`: sends the output of the confirmation, if it is open, and announces the call. Otherwise does nothing. */
   confirm(call: OpenCall): void {
     const { messages } = this;
     const { approvalId, messageId } = call.record;
@@ -123,7 +120,7 @@ export class CallChunks {
     this.announce(call, draft);
   }
 
-  /** The chunks that report an outcome: for the call, if the message shows it, and in the confirmation dialect for the open confirmation. */
+  /** The chunks that report an outcome: for the call, if clients have it, and for its confirmation, if that is open. */
   forOutcome(call: OpenCall, outcome: CallOutcome): Chunk[] {
     const { denials } = this.context.options;
     const { approvalId, id } = call.record;
@@ -142,15 +139,18 @@ export class CallChunks {
   ): void {
     const { messages } = this;
     const toolMetadata = { ...facts };
-    // Another agent may still write text in this message while this agent calls a browser tool. The client ends the response at that call, so no text
-    // block may stay open.
+    // Another agent may still write text in this message while this agent calls a browser tool. The client ends the response at such a call, so no
+    // text block may stay open.
     if (facts.runsOn === 'client' && !facts.asks) messages.closeBlocksOf(draft);
     messages.say(draft, { type: 'tool-input-start', toolCallId, toolName, toolMetadata });
     messages.say(draft, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
   }
 }
 
-/** The agents on the way to a call inside an agent that is used as a tool, for the user who decides about it. */
+/**
+ * For a call that an agent used as a tool made: the names of the agents from the conversation's own agent to that one, which the user sees with the
+ * approval request.
+ */
 function agentsOf({ agents }: CallRecord): Pick<ToolFacts, 'agents'> {
   return agents?.within ? { agents: agents.path } : {};
 }

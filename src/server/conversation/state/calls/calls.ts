@@ -27,12 +27,12 @@ import { Outcomes } from './outcomes.ts';
 type Expiry = Extract<Purpose, { for: 'expiry' }>;
 type Execution = Extract<Purpose, { for: 'execution' }>;
 
-/** What clients saw of a call before it started, and a mark: effects emitted after the mark are performed after the write of its start. */
+/** What clients had of a call before it started, and a mark: effects that are emitted after the mark are performed after the write of the start. */
 type BeforeStart = Pick<Execution, 'isAnnounced' | 'isConfirming'> & { mark: number };
 
 /**
- * The life of every call, in both modes: stored, shown, decided, run by the server or the browser, ended. `open-calls.ts` has the state
- * of each call, `call-states.ts` its transitions.
+ * The life of every call, over SSE and BIDI: stored, shown, decided, run by the server or the browser, ended. `open-calls.ts` has the state of each
+ * call, `call-states.ts` its transitions.
  */
 export class Calls {
   readonly chunks: CallChunks;
@@ -44,9 +44,9 @@ export class Calls {
   private readonly open: OpenCalls;
   private readonly messages: Messages;
   private readonly run: AgentRun;
-  /** When to retry calls whose start could not be stored; null when there are none. */
+  /** When the calls whose start could not be stored are retried; null when there are none. */
   private retriesAt: number | null = null;
-  /** Calls that timed out while an HTTP request was about to start. That request reports them in its response. */
+  /** Calls that timed out while an HTTP request was about to start. The response to that request reports them. */
   private readonly late: LateCall[] = [];
 
   constructor(context: Context, open: OpenCalls, messages: Messages, run: AgentRun) {
@@ -61,7 +61,7 @@ export class Calls {
     this.reports = new CallReports(context, open, messages, run);
   }
 
-  /** Stores a call that ADK made. It is shown, handed over or run when it is stored. */
+  /** Stores a call that ADK made. `issued` continues with the call when it is stored. `n`: the number of the run that made the call. */
   issue(call: DeferredCall, draft: Draft, ticket: Ticket, n: number): void {
     const { context, open, messages, run } = this;
     const { now, newId } = context;
@@ -69,7 +69,7 @@ export class Calls {
     const clientDeadline = this.clientDeadline();
     const issued = open.issue(call, draft.id, { now, newId, clientDeadline });
     issued.setAnnounced(run.takeAnnounced(call.id));
-    // An interruption does not wait for this write, because no client knows of the call yet.
+    // The effects after this write do not wait for it. So an interruption takes effect at once, although the call is still being stored.
     context.emit({
       type: 'store-apart',
       writes: [{ do: 'issue', call: issued.record }],
@@ -87,11 +87,11 @@ export class Calls {
       const event = firstEvent(call.record);
       call.apply(event);
       if (isUnwanted || !draft) {
-        // The call was interrupted while it was being stored. No client knows of it, unless it was announced early.
+        // The call was interrupted while it was being stored. Clients do not have it, unless it was announced before.
         if (call.isAnnounced) this.settleLate(call, INTERRUPTION);
         else outcomes.endUnannounced(call, INTERRUPTION);
       } else {
-        // The model may speak in another message while an agent that is used as a tool asks.
+        // An agent that is used as a tool may make a call while the model writes another message. Then the conversation stays busy.
         const isActive = call.within === null || messages.active === draft;
         if (run.isLive && event !== 'allow' && isActive) messages.setWorking(false);
         messages.closeBlocksOf(draft);
@@ -109,7 +109,7 @@ export class Calls {
     context.emit({ type: 'release-call', ticket, error: null });
   }
 
-  /** Ends a call that could not be stored: no client knows of it, and the agent gets an error. */
+  /** Ends a call that could not be stored. The agent gets an error as its response. */
   notIssued({ callId, ticket, n }: Extract<Purpose, { for: 'call' }>): void {
     const { open } = this;
     const call = open.get(callId);
@@ -123,7 +123,7 @@ export class Calls {
     this.context.emit({ type: 'release-call', ticket, error: errorText });
   }
 
-  /** Ends a call that was announced in a response that has ended. */
+  /** Ends a call that was announced in a response which has ended, and sends clients the outcome outside of a response. */
   private settleLate(call: OpenCall, outcome: CallOutcome): void {
     this.outcomes.publishSettled(this.outcomes.endQuietly(call, outcome));
     this.endLeftover(call);
@@ -133,7 +133,7 @@ export class Calls {
     this.messages.endLeftover(this.messages.get(record.messageId));
   }
 
-  /** Declines a call of an interrupted turn: no client sees it, and it does not stay open. */
+  /** Ends a call of an interrupted turn without recording it: the model and the history get the response `interrupted`, and clients get nothing. */
   decline(call: DeferredCall, ticket: Ticket): void {
     const { context, run } = this;
     const mark = context.mark();
@@ -149,7 +149,7 @@ export class Calls {
       this.outcomes.end(call, { kind: 'error', errorText: 'The approval request could not be stored.' });
   }
 
-  /** Performs the step that an answer allows. */
+  /** Performs the step that an answer allows: runs the call, hands it to the browser, or ends it. */
   perform(step: Step): void {
     const { chunks, outcomes } = this;
     const { call, next } = step;
@@ -158,14 +158,14 @@ export class Calls {
     const { outcome, acknowledges } = step;
     if (outcome.kind === 'output' && this.context.options.callsBack)
       return this.runCallbacks(step, outcome.output);
-    // A browser may send the decision and the output in one request: the approval is consumed all the same.
+    // A browser may send the decision and the output in one request. The approval is consumed in that case, too.
     const before = this.beforeStart(call);
     chunks.confirm(call);
     if (call.holdsApproval) this.consume(call, before);
     outcomes.end(call, outcome, { acknowledges });
   }
 
-  /** Calls the after-tool callbacks with an output of the browser, before the output is stored or sent. */
+  /** Has the after-tool callbacks process an output of a client, before the output is stored or sent. */
   private runCallbacks({ call, acknowledges }: Extract<Step, { next: 'end' }>, output: unknown): void {
     const { holdsApproval, isAsked, record } = call;
     if (!call.receive(acknowledges)) return;
@@ -189,7 +189,7 @@ export class Calls {
     this.consume(call, before);
   }
 
-  /** Continues the calls that another run, or another process, left open. */
+  /** Continues the calls that another run, or another process, left open: runs them, hands them to the browser, or shows the next approval request. */
   takeUp(): void {
     for (const call of this.open.inState('ready', 'approved')) {
       if (call.record.runsOn === 'server') this.queueForLock(call);
@@ -204,20 +204,18 @@ export class Calls {
     return options.clientTimeoutMs === null ? null : now + options.clientTimeoutMs;
   }
 
-  /**
-   * Records what clients see of a call that is about to start. The effects that are emitted from now on are performed after the write of its start.
-   */
+  /** Records what clients have of a call that is about to start. The effects that are emitted from now on are performed after the write of the start. */
   private beforeStart(call: OpenCall): BeforeStart {
     const { context, messages, chunks } = this;
     const draft = messages.get(call.record.messageId);
-    // In the confirmation dialect, chunks of this message are sent only after the write. Its `start` chunk does not depend on the write, so it is
-    // sent before.
+    // With `confirmations: 'tool'`, chunks of this message are sent only after the write. The `start` of the message does not depend on the write, so
+    // it is sent before.
     if (draft && chunks.usesConfirmations) messages.turnTo(draft);
     const { isAnnounced, isConfirming } = call;
     return { mark: context.mark(), isAnnounced, isConfirming };
   }
 
-  /** Stores that an approval was used, or that a tool starts. The effects emitted since `beforeStart` are performed after the write. */
+  /** Stores the start of a call, which consumes its approval if it has one. The effects since `beforeStart` are performed after the write. */
   private consume(call: OpenCall, { mark, ...seen }: BeforeStart): void {
     const { context } = this;
     const { id: callId } = call.record;
@@ -230,7 +228,7 @@ export class Calls {
     if (call.queueForLock()) this.context.emit({ type: 'acquire-lock', call: call.record });
   }
 
-  /** Continues with a call that got the tool lock: runs it if the user who approved it is still signed in. */
+  /** Continues with a call that got the tool lock: runs it, after the sign-in of its approver was checked. */
   lockAcquired(callId: string): void {
     const by = this.open.get(callId)?.approvedBy;
     if (by) this.context.emit({ type: 'check-sign-in', by, question: { why: 'execution', callId } });
@@ -267,7 +265,7 @@ export class Calls {
     this.consume(call, before);
   }
 
-  /** Handles a start of a call that was not stored: the write failed (`isFailure`), or another process has already started the call. */
+  /** Handles the start of a call that was not stored: the write failed (`isFailure`), or another process has already started or ended the call. */
   notStarted({ callId, isAnnounced, isConfirming }: Execution, isFailure: boolean): void {
     const { context, open, messages } = this;
     context.emit({ type: 'release-lock', callId });
@@ -277,7 +275,7 @@ export class Calls {
       open.settle(call);
       return;
     }
-    // The start is retried after a moment. Clients then get the chunks that depend on it.
+    // The start is retried after `RETRY_MS`. The chunks that depend on the start are sent then.
     call.putBack();
     call.setAnnounced(isAnnounced);
     call.setConfirming(isConfirming);
@@ -288,12 +286,12 @@ export class Calls {
     else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
-  /** When the state must wake up to retry calls; null when there are none. */
+  /** When the calls whose start could not be stored are retried; null when there are none. */
   get retryAt(): number | null {
     return this.retriesAt;
   }
 
-  /** Retries calls whose start could not be stored. */
+  /** Retries the calls whose start could not be stored, when it is time. */
   retry(): void {
     if (this.retriesAt === null || this.retriesAt > this.context.now) return;
     this.retriesAt = null;
@@ -310,8 +308,8 @@ export class Calls {
     const { approvalId, messageId } = call.record;
     if (outcome.kind === 'waits') {
       call.apply('park');
-      // A live model says nothing until it gets the output, which may take hours: the next message does not wait for that. An agent that is
-      // driven turn by turn still has to end its run, and the next message does wait for that.
+      // A live model says nothing until it gets the output, which may take hours, so the next user message does not wait for it. An agent that is
+      // driven turn by turn must end its run first, and the next user message waits for that.
       if (run.isLive && messages.active?.id === messageId) messages.setWorking(false);
       // No deadline: the output of a long-running tool may come days later.
       call.setDeadline(null);
@@ -324,8 +322,8 @@ export class Calls {
   }
 
   /**
-   * Continues the agents that are used as tools whose calls have ended, ends calls whose agent has ended, and shows the next request if a call ended. Called
-   * after every input.
+   * Continues each agent that is used as a tool when the calls that it made have ended, ends calls whose agent has ended, and shows the next approval
+   * request if a call has ended. Called after every input.
    */
   continue(): void {
     const { context, open } = this;
@@ -337,7 +335,10 @@ export class Calls {
     this.requests.showDue();
   }
 
-  /** Shows the approval request of a tool that asks while it runs. The tool has done nothing yet, and runs again once the user has approved. */
+  /**
+   * Shows the approval request of a tool that asks for approval while it runs. Such a tool has had no effect yet, and runs again once the user has
+   * approved.
+   */
   private askLate(call: OpenCall, question: Question): void {
     const { context, messages, run, outcomes } = this;
     if (!call.askLate(`approval_${context.newId()}`, question)) return;
@@ -367,7 +368,7 @@ export class Calls {
     this.requests.showNext();
   }
 
-  /** Ends every call that clients see and that timed out. */
+  /** Ends every call that timed out. If it waits for a decision or an answer, the store is first asked whether there is one. */
   expire(): void {
     for (const { call, outcome } of this.open.overdue(this.context.now)) {
       if (call.isAsked) this.startExpiring(call, false);
@@ -376,8 +377,8 @@ export class Calls {
   }
 
   /**
-   * Ends every call that timed out, before an HTTP request starts. Returns the ended calls, which the response to that request reports; null while
-   * the store is asked whether an approval request was decided before.
+   * Ends every call that timed out, before an HTTP request starts. Returns the ended calls, which the response to that request reports. Null while
+   * the store is asked whether an approval request was decided in time; then the caller must try again.
    */
   expireQuietly(): LateCall[] | null {
     for (const { call, outcome } of this.open.overdue(this.context.now)) {
@@ -387,7 +388,7 @@ export class Calls {
     return this.open.areExpiring ? null : this.late.splice(0);
   }
 
-  /** Handles an approval request that timed out: asks the store whether this or another process decided it before. */
+  /** Handles an approval request or question that timed out: asks the store whether this or another process received the decision before. */
   private startExpiring(call: OpenCall, isQuiet: boolean): void {
     const { id: callId } = call.record;
     call.startExpiring();
@@ -395,10 +396,10 @@ export class Calls {
     this.context.store([{ do: 'expire', call: call.record, reason: timeoutText(call.record) }], purpose);
   }
 
-  /** Ends a call whose approval request timed out, or applies the decision that was stored before the timeout. */
+  /** Ends a call whose approval request timed out, or applies the decision that was stored before. */
   expired({ callId, isQuiet }: Expiry, stored: DecidedBefore | null): void {
     const call = this.open.get(callId);
-    // A decision that came after the deadline was stored as `expired`, so the request counts as undecided.
+    // The ledger stores a decision that came after the deadline as `expired`, so the user has not decided in time.
     const decided = stored?.call.status === 'expired' ? null : stored;
     if (call?.isUndecided) {
       const step = decided ? this.decisions.decidedBefore(call, decided) : null;
@@ -411,7 +412,7 @@ export class Calls {
     call?.stopExpiring();
   }
 
-  /** Ends the call of an approval request whose timeout could not be stored. */
+  /** Ends a call whose approval request timed out, although the timeout could not be stored. */
   notExpired({ callId, isQuiet }: Expiry): void {
     const call = this.open.get(callId);
     if (call?.isUndecided) this.endExpired(call, isQuiet);
@@ -425,7 +426,7 @@ export class Calls {
     else this.outcomes.end(call, outcome);
   }
 
-  /** Reports calls that timed out, because the HTTP request that was to report them did not start after all. */
+  /** Sends clients the calls that timed out outside of a response, because the HTTP request whose response should report them did not start. */
   publishLate(): void {
     for (const one of this.late.splice(0)) this.outcomes.publishSettled(one);
   }

@@ -24,7 +24,7 @@ export type Step =
   /** `acknowledges`: the request that is stored with the outcome. */
   | { call: OpenCall; next: 'end'; outcome: CallOutcome; acknowledges?: PendingAcknowledgement };
 
-/** The steps that the answers of a request allow, in the order of the calls, and why some answers were rejected. */
+/** The steps that the answers of a request allow, in the order of their calls, and the reasons why answers were rejected. */
 export interface AppliedAnswers {
   steps: Step[];
   rejected: string[];
@@ -42,7 +42,7 @@ export class Decisions {
     this.messages = messages;
   }
 
-  /** Applies the verdict of the store on each decision, and then the outputs of the browser. */
+  /** Applies the verdict of the ledger on each decision, and then the outputs and failures that the client sent. */
   apply({ answers, by, request }: GivenAnswers, verdicts: Verdict[]): AppliedAnswers {
     const { open, messages } = this;
     const steps = new Map<string, Step>();
@@ -61,7 +61,7 @@ export class Decisions {
       const draft = verdict.kind === 'counts' ? messages.get(step.call.record.messageId) : undefined;
       if (draft) touched.add(draft);
     });
-    // A tool may run for long: a client that loads the message meanwhile must see the decision.
+    // The tools may run for long. A client that loads the message meanwhile must get the decisions, so the message is stored now.
     for (const draft of touched) messages.save(draft);
     for (const answer of answers) {
       if (answer.kind === 'decision') continue;
@@ -79,7 +79,7 @@ export class Decisions {
     return { steps: [...steps.values()].sort((a, b) => placeOf(a) - placeOf(b)), rejected };
   }
 
-  /** Sends the decision to watchers, with the connection or user that made it. */
+  /** Sends a decision to all clients, with the id of the connection or the user that made it. */
   private publish(
     { approved, reason }: Decision,
     { id: toolCallId, messageId }: CallRecord,
@@ -92,23 +92,23 @@ export class Decisions {
     });
   }
 
-  /** If the store rejected a decision because it has an earlier one that this process did not know, applies the earlier decision instead. */
+  /** If the ledger refused a decision because another process has stored an earlier one, applies the earlier decision instead. */
   private learn(verdict: Verdict, { user: by }: Identity): Step | null {
     const decided = verdict.kind === 'refused' ? verdict.decided : undefined;
     const call = decided && this.open.get(decided.id);
     return decided && call?.isAsked ? this.decidedBefore(call, { call: decided, by }) : null;
   }
 
-  /** Applies a decision that was stored before, by another process. Returns the step that it allows. */
+  /** Applies a decision that was already stored, for instance by another process. Returns the step that it allows. */
   decidedBefore(call: OpenCall, { call: decided, by }: DecidedBefore): Step | null {
     const { open, messages } = this;
     const approved = decisionIn(decided);
     if (approved === null) {
-      // The other process has used the approval or ended the call: this process has nothing left to do for it.
+      // The other process has used the approval or ended the call, so this process has nothing left to do for the call.
       open.settle(call);
       return null;
     }
-    // The approval request may not have been shown in this process.
+    // Only a shown approval request can be decided, and this process may not have shown it yet.
     call.apply('show');
     const decision = { approved, reason: decided.reason ?? undefined };
     this.publish(decision, decided, by);
@@ -118,7 +118,7 @@ export class Decisions {
     return step;
   }
 
-  /** The step that a decision allows; null if the decision does not count. */
+  /** Changes the state of a call by a decision, and returns the step that the decision allows; null when it has no effect. */
   private applyDecision({ approved, reason }: Decision, verdict: Verdict, by: Identity | null): Step | null {
     const { context, open } = this;
     const call =
@@ -141,19 +141,19 @@ export class Decisions {
     return { call, next: runsOn === 'server' ? 'run' : 'hand-over' };
   }
 
-  /** In the confirmation dialect, converts the output of a confirmation to the decision that it means. Returns any other answer unchanged. */
+  /** With `confirmations: 'tool'`, converts the output of a confirmation to the decision that it contains. Returns any other answer unchanged. */
   asDecision(answer: Answer): Answer {
     if (answer.kind !== 'output' || this.context.options.confirmations !== 'tool') return answer;
     const call = this.open.records.find(({ approvalId }) => approvalId === answer.toolCallId);
     return call ? (decisionFrom(call, answer.output) ?? answer) : answer;
   }
 
-  /** The outcome of a call for an output of the browser, or why the output is rejected; null when it is ignored. */
+  /** The outcome of a call for an output or failure that a client sent, or why it is rejected; null when it is ignored. */
   private outcomeOf(
     answer: Exclude<Answer, { kind: 'decision' }>,
   ): { call: OpenCall; outcome: CallOutcome } | { rejected: string } | null {
     const call = this.open.get(answer.toolCallId);
-    // A client may only answer browser calls, questions and long-running calls. An output that it sends for a server tool is ignored.
+    // A client may answer only browser calls, questions and long-running calls. An output for another call is ignored.
     if (!call?.isAnswerable) return null;
     if (answer.input !== undefined && hashArgs(answer.input) !== call.record.argsHash) {
       return { rejected: 'arguments differ from those of the call' };

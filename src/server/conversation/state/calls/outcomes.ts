@@ -12,10 +12,10 @@ import type { OpenCall, OpenCalls } from '../open-calls.ts';
 import type { ApprovalRequests } from './approval-requests.ts';
 import type { CallChunks } from './call-chunks.ts';
 
-/** The outcome of a call whose result cannot be stored; the model and the user get the same text. */
+/** The error text of a call whose output cannot be stored. The model and the user get the same text. */
 const NOT_STORED = 'The tool ran, but its result could not be stored.';
 
-/** Ends calls: the outcome is stored in the history first, then sent to clients, then to the model. */
+/** Ends calls: the outcome is first stored in the history, then sent to clients and to the model. */
 export class Outcomes {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -40,7 +40,7 @@ export class Outcomes {
     this.requests = requests;
   }
 
-  /** Ends a call. `isOffline`: no model will get the outcome. `acknowledges`: the request that is stored with it. */
+  /** Ends a call. `isOffline`: no model will get the outcome. `acknowledges`: the request whose acceptance is stored with the outcome. */
   end(
     call: OpenCall,
     outcome: CallOutcome,
@@ -56,16 +56,18 @@ export class Outcomes {
     const isHeard =
       !isInterrupted && !isOffline && !isCancelled && !isInside && !context.isAbandoned && !hasResponse;
     if (isHeard && !pauseEndsRun && !run.isOpen) {
-      // The outcome waits for a live run. Stored before ADK has read the session, it would reach the model twice: in the history and as a response.
+      // The outcome waits for a live run. If it were stored before ADK has read the session, the model would get it twice: in the history and as a
+      // response.
       if (call.endLater(outcome, acknowledges)) run.openLive();
-      // The outcome of an earlier answer already waits for the run. The request with the second answer changes nothing, and is acknowledged at once.
+      // The outcome of an earlier answer already waits for the run, so this second answer changes nothing, and its request is acknowledged at once.
       else if (how.acknowledges) context.settleRequestAlone(how.acknowledges);
       return;
     }
     const { record } = call;
     const owner = messages.get(record.messageId);
     if (!owner) return;
-    // An HTTP response streams another message. The message of this call is amended in the store, and listeners get the change outside the response.
+    // An HTTP response streams another message. So the message of this call is changed only in the store, and clients get the outcome outside of the
+    // response.
     if (hasResponse && owner !== messages.active)
       return this.publishSettled(this.endQuietly(call, outcome, acknowledges));
     if (!open.settle(call)) return;
@@ -103,15 +105,15 @@ export class Outcomes {
   }
 
   /**
-   * Notes that the agent gets the outcome of a call: as the response directly after the call, or as a text when the agent has written something else
-   * since.
+   * Records how the agent, driven turn by turn, gets the outcome of a call: from the response in the history, or, when the agent has written to
+   * another message since, as a text.
    */
   private addNotice({ messageId, toolName, args }: CallRecord, outcome: CallOutcome): void {
     const isLate = this.messages.lastActive !== messageId;
     this.run.addNotice(messageId, isLate ? noticeOf(toolName, args, responseOf(outcome)) : null);
   }
 
-  /** Continues the message of a settled call, or ends it when no agent will continue it. */
+  /** Lets the agent continue the message of a settled call, or ends the message when the agent will not continue it. */
   private continue(owner: Draft, record: CallRecord, isHeard: boolean): void {
     const { context, open, messages } = this;
     if (context.isAbandoned) {
@@ -126,8 +128,8 @@ export class Outcomes {
   }
 
   /**
-   * Finishes the message of a cancelled call, unless the agent is writing it: the model gets no response to the call, so it would not continue the
-   * message.
+   * Finishes the message of a call that the model cancelled, unless the agent is writing it: the model gets no response to the call, so it would not
+   * continue the message.
    */
   private finishCancelled(owner: Draft): void {
     const { messages, open } = this;
@@ -135,7 +137,7 @@ export class Outcomes {
     if (owner.isStarted && !isWritten && !open.hasIn(owner.id)) messages.finish(owner);
   }
 
-  /** Ends the calls whose outcome waited for a run: the run is open now (`isOnline`), or there will be none. */
+  /** Ends the calls whose outcome waited for a live run: the run is open now (`isOnline`), or there will be none. */
   endPending(isOnline: boolean): void {
     const { open, messages } = this;
     for (const call of open.inState('ending')) {
@@ -147,7 +149,7 @@ export class Outcomes {
     }
   }
 
-  /** Ends a call whose message is not being written. Returns the chunks that report the outcome. */
+  /** Ends a call whose message is not being streamed. Returns the chunks that report the outcome, for the caller to send. */
   endQuietly(call: OpenCall, outcome: CallOutcome, acknowledges = call.acknowledges): LateCall {
     const { context, open, chunks } = this;
     const { record } = call;
@@ -157,7 +159,7 @@ export class Outcomes {
     const amend = (isStored: boolean): Effect[] => {
       const mark = context.mark();
       if (acknowledges) context.settleRequest(acknowledges, isStored);
-      // No message shows a call that was never announced.
+      // A call that was never announced has no chunks, because no message shows it.
       if (reported.length > 0) context.emit({ type: 'amend', messageId, chunks: reported });
       return context.takeSince(mark);
     };
@@ -166,7 +168,7 @@ export class Outcomes {
     return { messageId, chunks: reported };
   }
 
-  /** Ends a call that no client knows of. */
+  /** Ends a call that clients do not have, because it was never announced. */
   endUnannounced(call: OpenCall, outcome: CallOutcome): void {
     const { context } = this;
     const { record } = call;
@@ -177,7 +179,7 @@ export class Outcomes {
     context.storeInAnyCase(outcomeWrites(record, outcome), context.takeSince(mark));
   }
 
-  /** Reports outcomes in a message that is not being written. */
+  /** Sends clients the errors of calls whose message is not being streamed, as `data-settled`. */
   publishSettled({ messageId, chunks }: LateCall): void {
     for (const chunk of chunks) {
       if (chunk.type !== 'tool-output-error') continue;
@@ -190,7 +192,10 @@ export class Outcomes {
     }
   }
 
-  /** Releases the tool lock of a call. The effect follows the write of the outcome, so that the next tool sees the state changes of this one. */
+  /**
+   * Releases the tool lock of a call whose tool has ended. The effect follows the write of the outcome, so that the next tool sees the state changes
+   * of this one.
+   */
   releaseLock(call: OpenCall): void {
     if (call.releaseLock()) this.context.emit({ type: 'release-lock', callId: call.record.id });
   }
@@ -214,7 +219,7 @@ function decidingWrites(call: CallRecord, outcome: CallOutcome): Write[] {
   return outcome.kind === 'output' && call.approvalId === null ? [{ do: 'answer', call, reason: null }] : [];
 }
 
-/** The content that tells a live model the outcome of a call. */
+/** The content that passes the outcome of a call to a live model. */
 function responseContent({ id, toolName: name }: CallRecord, outcome: CallOutcome): Content {
   return { role: 'user', parts: [{ functionResponse: { id, name, response: responseOf(outcome) } }] };
 }

@@ -21,7 +21,7 @@ type MadeCall = Extract<MessageOutput, { type: 'call' }>;
 type ToolResponse = Extract<MessageOutput, { type: 'response' }>;
 type Audio = Extract<MessageOutput, { type: 'audio' }>;
 
-/** Interprets the events of a run: text and sound of a message, calls, the user's transcript, the end of a turn. */
+/** Handles the events of a run: text and sound of a message, calls, the user's transcript, the end of a turn. */
 export class AgentEvents {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -49,7 +49,7 @@ export class AgentEvents {
   }
 
   /**
-   * The fast path, for most events: returns the effects of an event that has only text deltas of the message that is being written. Null for any
+   * The fast path: returns the effects of an event that has only text deltas of the message that is being written. Most events are such. Null for any
    * other event.
    */
   deltas(n: number, event: Event): Effect[] | null {
@@ -77,7 +77,7 @@ export class AgentEvents {
     if (run.isOpenAs(n)) this.showFiles(savedFilesIn(event));
   }
 
-  /** Shows the files that tools and callbacks saved in the run. */
+  /** Adds the files that tools and callbacks saved in the run to the active message. */
   private showFiles(files: readonly FileChunk[]): void {
     const { messages, run } = this;
     const { active } = messages;
@@ -88,15 +88,15 @@ export class AgentEvents {
 
   private read(event: Event): MessageOutput[] {
     const { messages, run } = this;
-    // The rest of an interrupted turn does not belong to the next message.
+    // The rest of an interrupted turn must not appear in the next message.
     if (run.isMuted) return this.unassigned.push(event);
     if (messages.active) return messages.active.read(event);
     const says = (event.content?.parts?.length ?? 0) > 0 && event.author !== 'user';
     if (!says && !event.outputTranscription?.text) return this.unassigned.push(event);
     const draft = messages.begin();
     this.speech.answered();
-    // No message is active: the agent answers speech, speaks first, or sends the last events of a turn that ended. Without input since its last turn
-    // it may say nothing more, so it does not count as working.
+    // No message was active: the agent answers speech, speaks first, or sends the last events of a turn that ended. Without input since its last turn
+    // the agent may send nothing more, not even the end of a turn. So the conversation is not busy with this message.
     run.noteSpeaking();
     messages.setWorking(run.isPrompted);
     return draft.read(event);
@@ -112,7 +112,7 @@ export class AgentEvents {
     }
     if (out.type === 'interrupted' && out.cancelled.length > 0)
       return this.calls.cancel(out.cancelled, { kind: 'error', errorText: CANCELLED });
-    // `data-waiting` reports that the model failed and when it is called again. It is not sent when no message waits for the model.
+    // `data-waiting` reports when a model that failed is called again. It is not sent when no message waits for the model.
     if (run.isMuted || (out.type === 'data-waiting' && !messages.isWorking)) return;
     if (!active) {
       if (out.type === 'failed') speech.reportFailure(out);
@@ -166,7 +166,7 @@ export class AgentEvents {
     }
   }
 
-  /** Announces a call. Calls after one that is announced late wait for it, so that a message shows its calls in their order. */
+  /** Announces a call. A call that follows one that is announced late waits for that one, so that the message shows its calls in their order. */
   private announce(draft: Draft, { id, name: toolName, args }: MadeCall, view: RunView): void {
     const { run, calls } = this;
     const facts = view.factsOf(id);
@@ -190,14 +190,14 @@ export class AgentEvents {
     this.context.emit({ type: 'sound', messageId, data, sampleRate });
   }
 
-  /** Reports a failure of the agent, and makes the message end with it. */
+  /** Logs a failure of the agent, and makes the message end with it. */
   failed(draft: Draft, failure: Failure): void {
     const { log, code, text } = reportFailure(failure);
     for (const effect of [log, ...code]) this.context.emit(effect);
     draft.fail(text);
   }
 
-  /** Whether ADK's own loop ran the tool of a response, so that clients already know the call. */
+  /** Whether ADK's own loop ran the tool of a response whose call is already announced. */
   private ranInside({ id }: ToolResponse): boolean {
     const { context, calls, run } = this;
     const { chunks } = calls;
@@ -213,8 +213,8 @@ export class AgentEvents {
   }
 
   /**
-   * Reports a call that ADK answered inside the run and that clients do not know: of one of ADK's own tools, of an unknown tool, or of a tool that
-   * cannot be deferred.
+   * Sends the call and the output of a response that ADK gave inside the run and whose call is not announced: of one of ADK's own tools, of an
+   * unknown tool, or of a tool that cannot be deferred.
    */
   private answeredInside(draft: Draft, { id, name: toolName, response }: ToolResponse, view: RunView): void {
     const args = this.run.takeCall(id)?.args ?? {};
@@ -223,18 +223,18 @@ export class AgentEvents {
     this.messages.say(draft, view.outputChunk(id, response));
   }
 
-  /** Handles a model that stopped by itself because the user spoke: its message ends, or pauses while one of its calls is open. */
+  /** Handles a live model that stopped by itself because the user spoke: its message ends, or pauses while one of its calls is open. */
   private stopped(draft: Draft): void {
     const { messages } = this;
     const { isWorking } = messages;
     if (!this.open.hasIn(draft.id)) {
       messages.finish(draft, { interrupted: true });
-      // The model still reports the end of its turn.
+      // The model has not reported the end of its turn yet, so it is still working.
       messages.setWorking(true);
       return;
     }
-    // The message has an open call: it pauses, and continues when the call is answered, so that it finishes only once. The user's speech is answered
-    // in another message.
+    // The message has an open call. It pauses now and continues when the call is answered, so that it finishes only once. The agent answers the
+    // user's speech in another message.
     messages.pause(draft);
     messages.deactivate();
     messages.setWorking(isWorking);
@@ -248,30 +248,30 @@ export class AgentEvents {
     this.unassigned = new MessageChunks();
   }
 
-  /** Handles a pause of the model: it is silent for now, and continues when the calls that it made are answered. */
+  /** Handles a pause of the model: it is silent until the calls that it made are answered. */
   private paused(): void {
     const { messages } = this;
     const { active } = messages;
     if (active && !this.open.hasIn(active.id)) return;
     if (active) messages.pause(active);
-    // No message is active, because the model was interrupted: its message has ended, or waits for an answer.
+    // No message is active, because the model was interrupted: its message has ended, or waits for the answer to a call.
     else if (!messages.activateNext()) messages.setWorking(false);
   }
 
-  /** Handles the end of a turn of the model. `continues`: whether the model continues at once with calls of other messages. */
+  /** Handles the end of a turn of the model. `continues`: whether the model continues at once with the response to another call, if it reports that. */
   private completed(continues: boolean | undefined): void {
     const { messages, open, run, speech } = this;
     speech.answered();
     run.endTurn();
     const conclude = (draft: Draft) => {
-      // A message with open calls continues when they are answered, so that it finishes only once.
+      // A message with open calls continues when they are answered, so it must not finish now.
       const waits = draft.failure === null && open.hasIn(draft.id);
       if (waits) messages.pause(draft);
       else messages.finish(draft);
     };
     messages.setWorking(false);
     if (messages.active) conclude(messages.active);
-    // The model may have got the outcomes of several messages at once, and answers all of them in one message: the others end here.
+    // The model may have got the outcomes of several messages at once. Then it answers all of them in one message, and the others end here.
     for (const draft of messages.dropNext(continues === false ? 0 : 1)) conclude(draft);
     messages.activateNext(continues === true);
   }

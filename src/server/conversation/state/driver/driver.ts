@@ -13,8 +13,8 @@ import type { Speech } from '../speech.ts';
 import { AgentEvents } from './agent-events.ts';
 
 /**
- * One HTTP response, from its `start` to its `finish`. `answering`: the steps that the answers allow are performed one after the other.
- * `working`: the agent works. `ending`: the response is concluded.
+ * One HTTP response, from its `start` to its `finish`. `answering`: the steps that the answers allow are performed one after the other. `working`:
+ * the agent works. `ending`: the history of the message is being completed, and then the response finishes.
  */
 interface HttpResponse {
   draft: Draft;
@@ -24,7 +24,7 @@ interface HttpResponse {
 
 /**
  * Drives the agent. A live agent has one run, which gets input while it is open. An agent that is driven turn by turn, over SSE or BIDI, gets a run
- * for each answer: the run ends at a call that waits, and when the call is answered another run continues the message.
+ * for each answer: the run ends at a call that waits, and another run continues the message when the call is answered.
  */
 export class Driver {
   readonly events: AgentEvents;
@@ -36,9 +36,9 @@ export class Driver {
   private readonly calls: Calls;
   /** The HTTP response that is being streamed; at most one. */
   private response: HttpResponse | null = null;
-  /** Over a socket: the draft whose run is over, while missing responses are being added to its history. */
+  /** Over a socket: the draft whose run is over, while responses for its unanswered calls are being added to the history. */
   private concluding: Draft | null = null;
-  /** Text of an interrupted run that ADK does not store. */
+  /** The text of an interrupted run, which ADK does not store. */
   private cutText: { messageId: string; text: string } | null = null;
 
   constructor(
@@ -69,13 +69,13 @@ export class Driver {
     this.response = { draft, stage: { is: 'working' }, isStopped: false };
   }
 
-  /** Starts an HTTP response that performs what the answers allow, before the agent continues. */
+  /** Starts an HTTP response that first performs the steps which the answers allow, and in which the agent then continues. */
   startAnswering(draft: Draft, steps: Step[]): void {
     this.context.startResponse();
     this.response = { draft, stage: { is: 'answering', steps }, isStopped: false };
   }
 
-  /** Performs the next step that can start now; returns whether there was one. */
+  /** Performs the next step of the HTTP response, or opens the next run, if that can start now. Returns whether it did. */
   continue(): boolean {
     return this.response ? this.continueResponse(this.response) : this.continueTurn();
   }
@@ -102,7 +102,7 @@ export class Driver {
     return true;
   }
 
-  /** Over a socket: opens a run for the draft whose calls are answered, unless the agent works on another draft. */
+  /** Over a socket: opens a run that continues the active draft, or the next expected one, if its calls are answered and there is no run. */
   private continueTurn(): boolean {
     const { context, messages, run } = this;
     if (!context.policy.pauseEndsRun || context.isAbandoned || this.concluding || !run.isNone) return false;
@@ -115,13 +115,13 @@ export class Driver {
     return true;
   }
 
-  /** Ends the HTTP response that is being streamed, once; false when there is none. */
+  /** Interrupts the HTTP response that is being streamed. A second interruption has no effect. Returns false when there is no response. */
   stopResponse(): boolean {
     const { response } = this;
     if (!response || response.isStopped) return response !== null;
     response.isStopped = true;
     this.context.emit({ type: 'abort-tools' });
-    // End calls whose record is being written, so that they are not shown once they are stored.
+    // End calls whose record is being written now, so that they are not shown when they are stored.
     for (const call of this.open.inState('issuing')) this.calls.outcomes.end(call, INTERRUPTION);
     if (response.stage.is === 'working') this.run.close();
     else if (response.stage.is === 'answering') this.concludeResponse(response);
@@ -134,7 +134,7 @@ export class Driver {
       this.calls.outcomes.end(call, { kind: 'error', errorText: INTERRUPTED });
   }
 
-  /** Handles the end of the HTTP response: requests that waited for it can start. */
+  /** Handles the end of the HTTP response: calls that it left open continue for clients that listen. */
   endResponse(): void {
     const { context } = this;
     this.response = null;
@@ -143,7 +143,7 @@ export class Driver {
     if (context.hasListener) this.calls.takeUp();
   }
 
-  /** Over a socket: interrupts a turn for the user. Its calls end, and the rest of its run is ignored. */
+  /** Over a socket: interrupts the turn of the agent. Calls that ADK's own loop runs get an error, and the rest of the run is ignored. */
   stopTurn(): void {
     const { context, messages, run, open } = this;
     const { active } = messages;
@@ -166,8 +166,8 @@ export class Driver {
   }
 
   /**
-   * Handles the end of a turn's run: before anything else starts, calls that the run left in the history without a response get one. Returns whether
-   * the turn was interrupted, so that its message needs no conclusion.
+   * Handles the end of the run of a turn: before anything else starts, the calls that the run left without a response in the history get one. Returns
+   * true when no message needs a conclusion, because the turn was interrupted.
    */
   turnEnded(error: Failure | null, wasClosed: boolean): boolean {
     const { context, messages, open, response } = this;
@@ -180,7 +180,7 @@ export class Driver {
       context.store([...storeText(cutText), dangling], null);
       return true;
     }
-    // The response continues while an agent that is used as a tool works on, outside ADK's loop.
+    // The response continues while a call is still at work: an agent that is used as a tool runs outside ADK's loop.
     if (response && error === null && !response.isStopped && open.areAtWork) {
       messages.closeBlocksOf(draft);
       response.stage = { is: 'answering', steps: [] };
@@ -201,7 +201,7 @@ export class Driver {
   private concludeResponse(response: HttpResponse): void {
     const { stage, draft, isStopped } = response;
     if (stage.is === 'ending') return;
-    // The remaining steps are not performed, but requests that would be acknowledged with them are acknowledged here.
+    // The remaining steps are not performed, but a request that such a step would acknowledge is acknowledged here.
     for (const step of stage.is === 'answering' ? stage.steps : [])
       if ('acknowledges' in step && step.acknowledges) this.context.settleRequestAlone(step.acknowledges);
     response.stage = { is: 'ending' };
@@ -210,7 +210,10 @@ export class Driver {
     this.conclude(draft, isStopped);
   }
 
-  /** Completes the history of a message: stores an error for each call that has no response, except for calls that wait. */
+  /**
+   * Completes the history of a message: stores an error for each call that has no response, except for calls that wait. `concluded` continues after
+   * that.
+   */
   private conclude(draft: Draft, isStopped: boolean): void {
     const { id: messageId, failure } = draft;
     this.messages.closeBlocksOf(draft);
@@ -220,7 +223,7 @@ export class Driver {
     this.context.store([...storeText({ messageId, text }), dangling], { for: 'conclusion', messageId });
   }
 
-  /** Finishes or pauses a message whose history is complete. `missed`: chunks that the message does not show yet. */
+  /** Finishes or pauses a message whose history is complete. `missed`: the chunks with outcomes that the message does not show yet. */
   concluded(messageId: string, missed: readonly Chunk[] = []): void {
     const draft = this.takeConcluded(messageId);
     if (!draft) return;
@@ -228,7 +231,7 @@ export class Driver {
     this.complete(draft, missed);
   }
 
-  /** Handles a history that could not be completed: the message fails, and each call that clients still see as open gets an error. */
+  /** Handles a history that could not be completed: the message fails, and each call of ADK's own loop that clients see as open gets an error. */
   notConcluded(messageId: string): void {
     const draft = this.takeConcluded(messageId);
     if (!draft) return;
@@ -262,8 +265,8 @@ export class Driver {
   }
 
   /**
-   * Handles the end of a live run: reports `error`, if there is one, and ends the messages that the run was writing. Returns the error text for a message
-   * that this run was to answer.
+   * Handles the end of a live run: reports `error`, if there is one, and ends the messages that the run was writing. Returns the error text for a
+   * user message that waited for this run.
    */
   liveRunEnded(ended: EndedRun, error: Failure | null): string {
     const { context, speech } = this;
@@ -280,7 +283,7 @@ export class Driver {
     return text;
   }
 
-  /** Closes the run without waiting for it, because the process ends. */
+  /** Closes the run without waiting for its end, because the process ends. */
   abandonRun(): void {
     const { run } = this;
     if (run.isNone) return;
@@ -289,23 +292,26 @@ export class Driver {
     this.endDrafts(true, '');
   }
 
-  /** Ends the messages of a run that is over: the active one ends with `failure`, unless the run `wasClosed`; messages with open calls wait. */
+  /**
+   * Ends the messages of a run that is over. The message that was being written fails with the text `failure`, or ends as interrupted if the run
+   * `wasClosed`. Other messages with open calls pause.
+   */
   private endDrafts(wasClosed: boolean, failure: string): void {
     const { context, messages, open } = this;
     const { active, isWorking } = messages;
-    // The active message has no open call, so the model should have continued it and did not.
+    // The agent does not work on the active message, but the message has no open call: the model should have continued it and did not.
     const isUnfinished = active !== null && !open.hasIn(active.id);
     const drafts = messages.expected.filter((draft) => draft !== active || isWorking || isUnfinished);
     for (const draft of drafts) {
       if (context.isClosed && draft.isEmpty) {
-        // An empty message was not stored: the next process can start the answer again.
+        // An empty message is not stored, so that the next process can start the answer again.
         messages.forget(draft);
         continue;
       }
       const isActive = draft === active && isWorking;
       const hasFailed = isActive && !wasClosed;
       if (!hasFailed && open.hasIn(draft.id)) {
-        // The message continues when its calls are answered, in this process or the next.
+        // The message continues when its calls are answered, in this process or the next one.
         messages.pause(draft);
         continue;
       }
@@ -315,7 +321,7 @@ export class Driver {
     messages.reset();
   }
 
-  /** Handles a call that ADK deferred. ADK waits until the ticket of the call is released. */
+  /** Handles a call that ADK deferred. ADK waits until a `release-call` effect carries `ticket`. */
   deferred(n: number, call: DeferredCall, ticket: Ticket): void {
     const { context, messages, open, run, calls } = this;
     const within = call.agents?.within;
@@ -328,7 +334,7 @@ export class Driver {
     }
     const draft = run.takeCall(call.id)?.draft ?? messages.active;
     if (!run.isOpenAs(n)) return context.emit({ type: 'release-call', ticket, error: 'The run is over.' });
-    // The message of the call may be over, or may never have started.
+    // The message of the call may have ended meanwhile.
     const isWanted = draft && messages.get(draft.id) && !run.isMuted;
     if (isWanted) calls.issue(call, draft, ticket, n);
     else calls.decline(call, ticket);

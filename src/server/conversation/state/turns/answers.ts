@@ -15,15 +15,13 @@ import type { Starting } from './next-turn.ts';
 
 type DecisionPurpose = Extract<Purpose, { for: 'decision' }>;
 
-/** How many answers of one request are read; a client never has more open calls. */
+/** How many answers of one request are read. Further answers are ignored. */
 const MAX_ANSWERS = 100;
 
-/**
- * How many requests with answers may wait, for instance while the store is slow. A page that answers every call of a large step at once sends fewer.
- */
+/** How many requests with answers may wait, for instance while the store is slow. A page that answers every call of a large step at once sends fewer. */
 const MAX_HELD = 100;
 
-/** Handles the user's answers to open calls: reads one request after the other, lets the store decide, and then performs the steps. */
+/** Handles answers to open calls: reads one request after the other, lets the ledger decide about decisions, and then performs the steps. */
 export class Answers {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -31,7 +29,7 @@ export class Answers {
   private readonly calls: Calls;
   private readonly driver: Driver;
   private readonly starting: Starting;
-  /** Answers that came over the socket and must wait until `isBlocked` is false: for earlier answers, an HTTP response or the store. */
+  /** Answers that came over a socket and wait until `isBlocked` is false. */
   private readonly held: { answers: Answer[]; by: Identity; request: RequestRef }[] = [];
   private areRead = false;
 
@@ -51,7 +49,7 @@ export class Answers {
     this.starting = starting;
   }
 
-  /** Whether answers are being read. Meanwhile later answers wait, and no HTTP request starts. */
+  /** Whether answers are being read. Later answers wait meanwhile, and no HTTP request starts. */
   get isReading(): boolean {
     return this.areRead;
   }
@@ -88,7 +86,7 @@ export class Answers {
     this.read({ wire, request, by, answers, messageId, late });
   }
 
-  /** Reads answers. A user who decides must still be signed in. */
+  /** Reads answers. If one is a decision, the application is first asked whether the user is still signed in. */
   private read(given: GivenAnswers): void {
     const { context, calls } = this;
     const answers = given.answers.slice(0, MAX_ANSWERS).map((answer) => calls.decisions.asDecision(answer));
@@ -99,7 +97,7 @@ export class Answers {
     context.emit({ type: 'check-sign-in', by: given.by, question: { why: 'decision', given: read } });
   }
 
-  /** Continues after the sign-in of the user who decides was checked. */
+  /** Continues after the check whether the user who decides is still signed in. */
   signInChecked(given: GivenAnswers, status: SignInStatus): void {
     if (status !== 'unknown') return this.decide(given, status === 'signed-in');
     const error = new ProtocolError(
@@ -118,8 +116,8 @@ export class Answers {
     const by = application === undefined ? undefined : { application, person };
     const isLooking = context.policyFor(given.wire).hasResponse && open.size === 0;
     const accepted = this.acceptedIn(given);
-    // An output is stored when its call ends, and its request with the last output. So only a request that holds nothing but decisions is stored
-    // here.
+    // An output is stored when its call ends, and its request together with the last output. So only a request that contains nothing but decisions is
+    // stored with the decisions.
     const withDecisions = decisions.length === given.answers.length ? accepted : undefined;
     context.store(
       [
@@ -130,7 +128,7 @@ export class Answers {
     );
   }
 
-  /** The stored form of a request with answers. A request that was sent with POST is answered by the message of its first call. */
+  /** The stored form of a request with answers. For a POST it names the message that shows the first answered call: the response continues that message. */
   private acceptedIn({ wire, request, answers }: GivenAnswers): AcceptedRequest | undefined {
     const { open, messages } = this;
     const isPosted = this.context.policyFor(wire).hasResponse;
@@ -140,8 +138,8 @@ export class Answers {
   }
 
   /**
-   * Accepts a request of which at least one answer counts: at once, together with the stored decisions, or with the last outcome. Returns the steps,
-   * one of which may acknowledge the request.
+   * Accepts a request of which at least one answer has an effect. Acknowledges it now, or lets the last step that ends a call acknowledge it with the
+   * outcome. Returns the steps. `isAccepted`: the request is already stored.
    */
   private accept(
     { given: { request }, accepted }: DecisionPurpose,
@@ -162,7 +160,7 @@ export class Answers {
     return steps;
   }
 
-  /** Rejects a request of which no answer counts. */
+  /** Rejects a request with answers, and ends its reading. */
   reject({ request, wire, late }: GivenAnswers, error: ProtocolError): void {
     this.publishLate(late);
     this.context.reject(request, error);
@@ -170,7 +168,7 @@ export class Answers {
     if (this.context.policyFor(wire).hasResponse) this.starting.finishReading();
   }
 
-  /** Reports calls that timed out and that no response reports. */
+  /** Sends clients the calls that timed out, because no response reports them. */
   private publishLate(late: readonly LateCall[]): void {
     for (const one of late) this.calls.outcomes.publishSettled(one);
   }
@@ -192,7 +190,7 @@ export class Answers {
     if (error) context.reject(request, error);
     else {
       this.warn(request, rejected);
-      // The connection of a signed-out user is already closed.
+      // The connection of a user who has signed out is already closed, so no acknowledgement is sent.
       if (isSignedIn) allowed = this.accept(purpose, steps, isAccepted);
       else context.takeRequest(request);
     }
@@ -228,7 +226,7 @@ export class Answers {
     }
     const draft = messages.add(message);
     this.warn(request, rejected);
-    // The steps of an interrupted request are not performed, so none of them may be the one that acknowledges the request.
+    // The steps of an interrupted request are not performed, so none of them may be the step that acknowledges the request.
     const accepted = this.accept(purpose, isInterrupted ? [] : steps, isAccepted);
     const allowed = isInterrupted ? steps : accepted;
     driver.startAnswering(draft, outcomesFirst(allowed));
@@ -250,8 +248,8 @@ export class Answers {
 }
 
 /**
- * Returns the steps in the order of their calls. If an outcome acknowledges its request, outcomes come first, so that the request does not wait for
- * slow tools.
+ * Returns the steps in the order in which they are performed: that of their calls. If the request is acknowledged with an outcome, the steps with
+ * outcomes come first, so that the acknowledgement does not wait for slow tools.
  */
 function outcomesFirst(steps: Step[]): Step[] {
   const isOutcome = (step: Step) => step.next === 'end';
@@ -259,7 +257,7 @@ function outcomesFirst(steps: Step[]): Step[] {
   return [...steps.filter(isOutcome), ...steps.filter((step) => !isOutcome(step))];
 }
 
-/** The error for a request of which no answer counts. */
+/** The error for a request of which no answer has an effect. */
 function nothingCounts(rejected: readonly string[]): ProtocolError {
   if (rejected.length === 0)
     return new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');

@@ -5,10 +5,10 @@ import { fingerprint } from '../messages.ts';
 /** The largest number of messages that may wait for the agent. */
 const MAX_QUEUED = 16;
 
-/** The requests that wait for the agent, in order. A stored message that could not start goes back to the front. */
+/** The requests that wait for the agent, in order. A stored message whose start failed returns to the front. */
 export class MessageQueue {
   private requests: TurnRequest[];
-  /** Stored messages that are starting, by their request. */
+  /** The stored messages that are starting, by the id of their request. */
   private readonly starting = new Map<number, MessageRequest>();
   private retriesAt: number | null = null;
 
@@ -40,7 +40,7 @@ export class MessageQueue {
     this.requests.push(request);
   }
 
-  /** Replaces the last request by the same message after it was stored. */
+  /** Replaces the last request by the same message, which has its stored form now. */
   replaceLast(request: MessageRequest): void {
     this.requests[this.requests.length - 1] = request;
   }
@@ -56,7 +56,7 @@ export class MessageQueue {
     return this.requests.splice(0);
   }
 
-  /** Removes and returns stored copies of a message that is sent again with POST, so that it is not answered twice. */
+  /** Removes and returns the stored copies of a message that the client has sent again with POST, so that it is answered once. */
   takeCopies({ id, parts }: MessageRequest): TurnRequest[] {
     const words = fingerprint(parts);
     const isCopy = (one: TurnRequest) =>
@@ -66,7 +66,7 @@ export class MessageQueue {
     return copies;
   }
 
-  /** Records that a message is starting. A stored message is kept until it has started. */
+  /** Records that a message is starting. A stored message is remembered until it has started, for `takeStarting`. */
   starts(message: MessageRequest): void {
     if (message.isStored) this.starting.set(message.request.id, message);
   }
@@ -89,12 +89,12 @@ export class MessageQueue {
     return found;
   }
 
-  /** Puts a message back to the front. */
+  /** Puts a message back to the front of the queue. */
   putBack(message: MessageRequest): void {
     this.requests.unshift(message);
   }
 
-  /** When the queue continues after a failed write; null when it is not delayed. */
+  /** When the queue continues after a failed start; null when it is not delayed. */
   get retryAt(): number | null {
     return this.retriesAt;
   }
@@ -107,8 +107,8 @@ export class MessageQueue {
 
 /**
  * A request that is starting. `finding`: the message that it continues is being read. `waiting`: the run of another turn must end first, or the store
- * is asked whether approval requests were decided in time. `reading`: answers that were sent with POST are being read. `storing`: a message is being
- * stored. `stored`: it is stored, and the agent gets it when its live run is open.
+ * is being asked whether approval requests were decided in time. `reading`: answers that a client sent with POST are being read. `storing`: a user
+ * message is being stored. `stored`: the user message is stored, and the agent gets it when a live run is open.
  */
 export type StartingRequest =
   | { is: 'finding'; request: MessageRequest; isInterrupted: boolean }
@@ -142,19 +142,19 @@ export class Starting {
     this.starting = null;
   }
 
-  /** Records an interruption by the user: a request that is being read or stored ends as soon as it has started. */
+  /** Records an interruption by the user: a request that is being looked up, read or stored is interrupted as soon as it has started. */
   interrupt(): void {
     if (this.starting && 'isInterrupted' in this.starting) this.starting.isInterrupted = true;
   }
 
-  /** Call it when answers that were sent with POST have been read. Returns whether they were interrupted meanwhile. */
+  /** Call it when the answers of a POST have been read. Returns whether the user interrupted meanwhile. */
   finishReading(): boolean {
     const { starting } = this;
     this.starting = null;
     return starting?.is === 'reading' && starting.isInterrupted;
   }
 
-  /** Marks a message that could not be stored in the queue, so that it is stored when it starts. */
+  /** Marks a message that could not be stored in the queue: it is stored when it starts. */
   markUnstored(id: string): void {
     const { starting } = this;
     if (starting?.is !== 'waiting' || starting.request.kind !== 'message') return;

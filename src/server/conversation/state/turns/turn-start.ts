@@ -16,10 +16,10 @@ import type { MessageQueue, Starting } from './next-turn.ts';
 
 type MessagePurpose = Extract<Purpose, { for: 'message' }>;
 
-/** The error text of a message whose failure has no known cause. */
+/** The error text of a message that failed for an unknown reason. */
 const UNKNOWN_FAILURE = modelErrorText('UNKNOWN_ERROR', '');
 
-/** Starts turns, one at a time: stores a user message and gives it to the agent. */
+/** Starts the turns of requests, one at a time: stores a user message and gives it to the agent, reads answers, or shows a text of the application. */
 export class TurnStart {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -56,7 +56,7 @@ export class TurnStart {
     this.answers = answers;
   }
 
-  /** Starts a request, or as much of it as possible. A request that must wait is continued by `resume` or `runReady`. */
+  /** Starts a request as far as possible now. `resume`, `runReady`, `found` or `stored` continues a request that must wait. */
   start(request: TurnRequest): void {
     const { context, run, messages, calls, starting } = this;
     const continues = request.kind === 'message' ? request.continues : undefined;
@@ -68,16 +68,16 @@ export class TurnStart {
     const { hasResponse, newMessage } = context.policyFor(request.wire);
     const isSpoken = request.kind === 'spoken';
     const rewinds = request.kind === 'message' && this.isKnown(request);
-    // A stored message without an answer, because its process died, starts again: that removes no message.
+    // A stored message has no answer when its process died before the agent answered. Its turn starts again, which removes no message.
     const restarts = rewinds && this.userMessages.unanswered === request.id;
     const replaces = (newMessage === 'supersedes' && !isSpoken) || (rewinds && !restarts);
     starting.set({ is: 'waiting', request });
-    // Close an open run first: its model still has the messages that a rewind removes, and lacks the text of a failed answer or of the application.
+    // Close an open run first. Its model still has the messages that a rewind removes, or lacks the text of a failed answer or of the application.
     if (run.isClosing || ((replaces || rewinds || continues || isSpoken) && !run.isNone)) return run.close();
     if (isSpoken) return this.speak(request);
     const late = hasResponse ? calls.expireQuietly() : [];
     if (late === null) return;
-    // This message replaces an unfinished turn, which ends before anything else starts.
+    // An unfinished turn that this message replaces ends before anything else starts.
     if (request.kind === 'message' && replaces) messages.finishStarted();
     messages.closeBlocks();
     if (hasResponse) context.emit({ type: 'mark-response', request: request.request });
@@ -102,7 +102,7 @@ export class TurnStart {
     starting.set({ is: 'storing', request, id, isInterrupted: false });
     if (rewinds) userMessages.forgetFrom(id);
     if (rewinds && replaces) for (const draft of messages.all) messages.forget(draft);
-    // Save unfinished drafts first, even empty ones: clients got them before this user message, so the store must order them before it.
+    // Save unfinished drafts first, even empty ones. Clients got them before this user message, so the store must have them before it, too.
     for (const draft of messages.all) messages.save(draft);
     if (isShown) {
       userMessages.add(id, parts);
@@ -124,7 +124,7 @@ export class TurnStart {
     run.openLive();
   }
 
-  /** Tries again to start a request that waits. Returns whether it has started. */
+  /** Tries again to start a request that is `waiting`. Returns whether it has started. */
   resume(): boolean {
     const { current } = this.starting;
     if (current?.is !== 'waiting') return false;
@@ -132,7 +132,10 @@ export class TurnStart {
     return this.starting.current?.is !== 'waiting';
   }
 
-  /** Continues the requests and outcomes that waited for a live run: it is open now, or it failed to open for the reason in `failure`. */
+  /**
+   * Continues the request and the outcomes that waited for a run to open or end. If no run is open, a user message that waited for it fails with
+   * `failure`.
+   */
   runReady(failure = UNKNOWN_FAILURE): void {
     const { run, messages } = this;
     const { current } = this.starting;
@@ -141,7 +144,7 @@ export class TurnStart {
     if (current.is === 'waiting' || current.is === 'reading') return this.start(current.request);
     if (current.is !== 'stored') return;
     this.sendToRun([], current.request, current.id);
-    // The run could not be opened: the answer to the message is the failure.
+    // The run could not be opened, so the answer to the message is the failure.
     if (!run.isOpen && messages.active) this.fail(messages.active, failure);
   }
 
@@ -151,8 +154,8 @@ export class TurnStart {
   }
 
   /**
-   * Continues a request after its message was looked up; `message` is null when it is not the last one, or was not cut. Returns whether the request
-   * was interrupted.
+   * Continues a request after the message to continue was looked up; `message` is null when it is not the last one, or was not cut off. Returns
+   * whether the user interrupted the request.
    */
   found(request: RequestRef, message: Message | null): boolean {
     const { current } = this.starting;
@@ -167,13 +170,13 @@ export class TurnStart {
     return isInterrupted;
   }
 
-  /** Rejects a request whose message to continue does not exist, or could not be read. */
+  /** Rejects a request whose message cannot be continued, or could not be read. */
   notFound(request: RequestRef, error: ProtocolError): void {
     if (this.starting.isOf(request)) this.starting.clear();
     this.context.reject(request, error);
   }
 
-  /** Removes and returns a request that has not started, because the server closes. */
+  /** Removes and returns the request that is starting, because the server closes; null when its message or answers are already being written or read. */
   giveUp(): TurnRequest | null {
     const { current } = this.starting;
     if (current?.is !== 'waiting' && current?.is !== 'finding') return null;
@@ -181,7 +184,10 @@ export class TurnStart {
     return current.request;
   }
 
-  /** Handles an interruption by the user: a stored message that waits for its run starts at once. Returns false when there is none. */
+  /**
+   * Handles an interruption by the user. If a stored message waits for its run, its turn starts at once, so that the caller can interrupt it. Returns
+   * false when no message does.
+   */
   interrupt(): boolean {
     const { current } = this.starting;
     this.starting.interrupt();
@@ -190,7 +196,7 @@ export class TurnStart {
     return true;
   }
 
-  /** Continues after a message was stored: the agent gets it when a live run is open. Returns whether it was interrupted meanwhile. */
+  /** Continues after a user message was stored: the agent gets it when a live run is open. Returns whether the user interrupted meanwhile. */
   stored(request: RequestRef): boolean {
     const { current } = this.starting;
     const { run, queue, starting } = this;
@@ -205,24 +211,24 @@ export class TurnStart {
   }
 
   /**
-   * Handles a message that could not be stored: its client gets the error, and the message is removed. The answer to a message that was stored before
-   * ends with a failure.
+   * Handles a failed write of a user message: the message returns to the queue, or its request is rejected. If the message was stored before, only
+   * its answer fails.
    */
   notStored(
     { request, userMessageId, messageId, run: n, isStored }: MessagePurpose,
     error: ProtocolError,
   ): void {
     const { messages, run, driver, starting } = this;
-    // The message is not stored: if the client sends it again, it must not be ignored as a duplicate.
+    // The message is not stored. If the client sends it again, it must not be ignored as a copy.
     this.userMessages.forget(userMessageId);
     const draft = messageId === null ? undefined : messages.get(messageId);
     if (isStored && draft) {
-      // Its `start` chunk waited for this write: send it now, so that the failure has a message.
+      // The `start` of the answer was discarded with the effects after this write. Send it now, so that there is a message that can fail.
       messages.resume(draft);
       return this.fail(draft, UNKNOWN_FAILURE);
     }
     if (draft) messages.forget(draft);
-    // The model may have got the outcome of a call while the write failed: then it continues the message of that call.
+    // The model may have got the outcome of a call while the write failed. Then it continues the message of that call.
     if (draft && !messages.active) messages.activateNext();
     const hadRun = run.neverOpened(n);
     if (starting.isOf(request)) starting.clear();
@@ -231,19 +237,19 @@ export class TurnStart {
     if (hadRun) this.runReady();
   }
 
-  /** Puts a message that could not start back into the queue, which waits a moment; returns false when it did not come from the queue. */
+  /** Puts a stored message that could not start back into the queue, and delays the queue. Returns false when the message did not come from the queue. */
   private putBack(request: RequestRef): boolean {
     const { context, queue } = this;
     const message = queue.takeStarting(request);
     if (!message) return false;
-    // The process ends: the next one starts the stored message.
+    // This process ends, and the next one starts the stored message.
     if (context.isClosed) context.takeRequest(request);
     else queue.putBack(message);
     queue.setRetryAt(context.now + RETRY_MS);
     return true;
   }
 
-  /** Ends the open calls for a new user message, so that no call in the history is without a response. */
+  /** Ends the open calls, because a new user message replaces them. Every call in the history gets a response. */
   private supersede(): void {
     const { open, calls, context, messages } = this;
     const outcome: CallOutcome = { kind: 'error', errorText: SUPERSEDED };
@@ -255,7 +261,7 @@ export class TurnStart {
     );
   }
 
-  /** Sends the user message, or the rewind, to watchers. Nothing is sent for a message that is restarted: listeners already have it. */
+  /** Sends the user message and the rewind to clients. A message whose turn starts again is not sent, because clients already have it. */
   private publish(writes: readonly Write[], messageId: string): void {
     if (restartsIn(writes)) return;
     for (const write of writes) {
@@ -265,14 +271,14 @@ export class TurnStart {
     }
   }
 
-  /** Emits the effects that follow the writes of a message: watchers get the message, and its request is reported as handled and acknowledged. */
+  /** Emits the effects that follow the writes of a user message: clients get the message, and its request is acknowledged. */
   private take(writes: readonly Write[], request: MessageRequest, id: string): void {
     this.publish(writes, id);
     this.context.takeRequest(request.request);
     this.context.acknowledge(request.request, this.acceptedWith(request));
   }
 
-  /** The stored form of a request that is written with its message; undefined when it was already stored with the queued message. */
+  /** The stored form of a request that is written with its message; undefined when the request was already stored with the queued message. */
   private acceptedWith({
     request,
     answerId,
@@ -292,7 +298,7 @@ export class TurnStart {
     return { for: 'message', request: request.request, userMessageId, messageId, run, isStored };
   }
 
-  /** Sends a user message to the live run. `isStored`: the message was stored before, and its request acknowledged. */
+  /** Sends a user message to the live run. `isStored`: the message is already stored, and its request acknowledged. */
   private sendToRun(writes: Write[], request: MessageRequest, id: string, isStored = true): void {
     const { parts, continues } = request;
     const { context, messages, run, userMessages, starting } = this;
@@ -306,7 +312,7 @@ export class TurnStart {
     else this.take(writes, request, id);
     messages.begin(messageId, continues?.message, true, request);
     run.send(toContent(parts));
-    // If the history cannot take the message, its request is rejected and the message is removed: it is still the last one.
+    // If the message cannot be added to the history, its request is rejected and the message is removed, while it is still the last one.
     const undo: Write[] =
       isStored || continues || request.isInstruction || restartsIn(writes)
         ? []
@@ -315,19 +321,17 @@ export class TurnStart {
     context.store([...writes, append], purpose, context.takeSince(mark), undo);
   }
 
-  /**
-   * Ends or pauses the active message before the next one starts: the agent may have started to speak by itself, or not have continued as expected.
-   */
+  /** Ends or pauses the active message before the next one starts: the agent may have started it by itself, or may not have continued it as expected. */
   private endUnanswered(): void {
     const { messages, open } = this;
     const { active, isWorking } = messages;
     if (!active) return;
     if (!open.hasIn(active.id)) messages.finish(active, { interrupted: isWorking });
-    // A message with open calls continues when they are answered, so that it finishes only once.
+    // A message with open calls continues when they are answered, so it must not finish now.
     else if (isWorking) messages.pause(active);
   }
 
-  /** Sends a text of the application as a message of the agent. Open calls stay open, and the model finds the text in its history. */
+  /** Sends a text of the application as an assistant message. Open calls stay open, and the next run has the text in its history. */
   private speak({ request, text, answerId: messageId }: SpokenRequest): void {
     const { context, messages, starting } = this;
     starting.clear();
@@ -348,7 +352,7 @@ export class TurnStart {
     context.store(writes, { for: 'spoken', request }, context.takeSince(mark));
   }
 
-  /** Opens a run in which the agent answers a user message. */
+  /** Opens a run for an agent that is driven turn by turn. The agent answers the user message in it. */
   private startTurn(writes: Write[], request: MessageRequest, id: string, hasResponse: boolean): void {
     const { context, messages, run, driver, userMessages, starting } = this;
     const messageId = request.answerId ?? context.newMessageId();
@@ -365,7 +369,7 @@ export class TurnStart {
   }
 }
 
-/** Whether the writes restart the turn of a stored message that has no answer. */
+/** Whether the writes restart the turn of a stored message that the agent has not answered. */
 function restartsIn(writes: readonly Write[]): boolean {
   return writes.some((write) => write.do === 'rewind' && write.restart);
 }

@@ -14,7 +14,7 @@ import { Answers } from './answers.ts';
 import { MessageQueue, Starting } from './next-turn.ts';
 import { TurnStart } from './turn-start.ts';
 
-/** Decides about the turns of a conversation: which request the agent gets next, how a turn is interrupted, and when the session ends. */
+/** Decides which request the agent gets next, how a turn is interrupted, and when the session ends. */
 export class Turns {
   readonly answers: Answers;
   readonly turnStart: TurnStart;
@@ -65,25 +65,25 @@ export class Turns {
     return messages.isWorking || open.areAtWork || run.hasMadeCalls || context.isResponding;
   }
 
-  /** Whether a request is starting, or waits to start. A stored message does not count while no client listens. */
+  /** Whether a request is starting, or waits to start. A stored message that waits does not count while no client listens. */
   get isStarting(): boolean {
     const { hasListener } = this.context;
     const counts = (one: TurnRequest) => hasListener || one.kind !== 'message' || !one.isStored;
     return this.starting.request !== null || this.queue.some(counts);
   }
 
-  /** The id of the message that will be written next, if it is known. */
+  /** The id of the assistant message that the next request starts; null when it has none yet. */
   get nextMessageId(): string | null {
     const request = this.starting.request ?? this.queue.first;
     return (request && request.kind !== 'answers' && request.answerId) || null;
   }
 
-  /** Whether the model may get sound or pictures: no request is about to start. */
+  /** Whether the model may get sound or pictures: no request is about to start, no HTTP response is being streamed, and the conversation is not closed. */
   get isFree(): boolean {
     return !this.context.isClosed && !this.context.isResponding && !this.isStarting;
   }
 
-  /** Handles a user message. `replaces`: it may rewind the conversation to an earlier message with its id. */
+  /** Handles a user message. `replaces`: if an earlier message has the same id, the conversation is rewound to that message. */
   take(message: MessageRequest, replaces: boolean): void {
     const { context, queue } = this;
     const { request } = message;
@@ -95,14 +95,14 @@ export class Turns {
       this.interrupt();
       this.settle();
     }
-    // A client that named its request learns the id of the answer before the answer starts.
+    // A client that named its request gets the id of the answer with the acknowledgement, before the answer starts.
     const answerId = message.answerId ?? (request.name === undefined ? undefined : context.newMessageId());
     if (!policy.ignoresRepeats)
       for (const copy of queue.takeCopies(message)) context.takeRequest(copy.request);
     this.enqueue(answerId === message.answerId ? message : { ...message, answerId });
   }
 
-  /** Handles a request to continue a message that was cut. It is rejected while the agent works, because that message is then not the last one. */
+  /** Handles a request to continue a message that was cut off. It is rejected while the agent works, because that message is not the last one then. */
   continue(message: MessageRequest): void {
     const { context } = this;
     const { request, wire } = message;
@@ -115,7 +115,7 @@ export class Turns {
   instruct(message: MessageRequest): void {
     const { context } = this;
     const { request, wire } = message;
-    // Over SSE a turn ends the open calls: only the user may do that.
+    // Over SSE a new turn ends the open calls, which only the user may do.
     if (context.policyFor(wire).newMessage === 'supersedes' && this.open.size > 0)
       return context.reject(request, waitsForAnswers());
     this.enqueue(message);
@@ -126,7 +126,7 @@ export class Turns {
     this.context.storeRequest(request);
   }
 
-  /** Adds a request to the queue, unless the queue is full. A message that has to wait is stored. */
+  /** Adds a request to the queue, unless the queue is full. A user message from a socket that cannot start now is stored. */
   enqueue(request: TurnRequest): void {
     const { context, queue } = this;
     if (context.isClosed) return context.reject(request.request, shuttingDown());
@@ -151,7 +151,10 @@ export class Turns {
     );
   }
 
-  /** Handles a queued message that could not be stored. If it has started meanwhile, its start stores or rejects it. */
+  /**
+   * Handles a queued message that could not be stored: its request is rejected. If its turn has started meanwhile, the turn stores the message or the
+   * request.
+   */
   notQueued(id: string, error: ProtocolError): void {
     const { context, queue } = this;
     const queued = queue.take((one) => one.kind === 'message' && one.id === id);
@@ -161,26 +164,26 @@ export class Turns {
       context.storeRequest(request, acceptedRequest(request, answerId));
   }
 
-  /** Whether the same message came before and was answered, or is being answered. */
+  /** Whether the same message arrived before, and is queued, being answered, or answered. */
   private isRepeated({ id, parts }: MessageRequest): boolean {
     const { messages, userMessages, queue, starting } = this;
     const isThat = (one: TurnRequest | null) => one?.kind === 'message' && one.id === id;
     if (id === undefined) return false;
     if (queue.some(isThat) || isThat(starting.request)) return true;
     if (!userMessages.matches(id, parts)) return false;
-    // A message that is stored but unanswered is no repetition: its process died before the agent answered, so it starts again.
+    // A stored message without an answer is no repetition when nothing runs: its process died before the agent answered, so its turn starts again.
     return messages.active !== null || this.isBusy || userMessages.unanswered !== id;
   }
 
-  /** Starts the next request, if the agent is free for it; returns whether anything changed. */
+  /** Starts the next request, if the agent is free. Returns whether anything changed. */
   private startNext(): boolean {
     const { context, queue, starting } = this;
     if (starting.request || this.isBusy || context.isClosed || queue.retryAt !== null) return false;
     const { first } = queue;
     if (!first || (this.answers.isReading && context.policyFor(first.wire).hasResponse)) return false;
-    // Listeners learn of calls that timed out before anything else starts.
+    // Clients get the calls that timed out before anything else starts.
     if (context.hasListener) this.calls.expire();
-    // A call that timed out just now made the agent continue, so it is no longer free.
+    // A call has just timed out and the agent continues with its outcome, so the agent is no longer free.
     if (this.isBusy) return true;
     const next = queue.take(({ wire }) => context.isOpen || context.policyFor(wire).hasResponse);
     if (!next) return false;
@@ -188,7 +191,7 @@ export class Turns {
     return true;
   }
 
-  /** Starts everything that can start now. Called after every input. */
+  /** Starts everything that can start now: delayed calls and requests, held answers, the agent's next run. Called after every input. */
   settle(): void {
     const { calls } = this;
     do {
@@ -200,8 +203,8 @@ export class Turns {
   }
 
   /**
-   * Handles the request of a client to stop. A request that names a message stops only that message, because the agent may already write the next
-   * one.
+   * Handles the request of a client to interrupt the agent. A request that names a message interrupts only that message, because the agent may
+   * already be writing the next one.
    */
   interruptFor(request: RequestRef, heard: Heard): void {
     const { context } = this;
@@ -236,16 +239,16 @@ export class Turns {
     }
     messages.setWorking(false);
     messages.dropNext();
-    // A message may have finished already when its last call ended; the others finish here.
+    // A message that lost its last call may have finished already. The others finish here.
     messages.finishStarted(touched);
   }
 
-  /** Continues a request to continue a message, after the message was looked up. If the user interrupted meanwhile, the turn is interrupted. */
+  /** Handles the result of the search for a message to continue. If the user interrupted meanwhile, its turn is interrupted when it has started. */
   found(...found: Parameters<TurnStart['found']>): void {
     if (this.turnStart.found(...found)) this.interrupt();
   }
 
-  /** Continues with a user message that is stored now. If the user interrupted meanwhile, its turn is interrupted. */
+  /** Continues with a user message that is stored now. If the user interrupted meanwhile, its turn is interrupted when it has started. */
   stored(request: RequestRef): void {
     if (this.turnStart.stored(request)) this.interrupt();
   }
@@ -271,7 +274,7 @@ export class Turns {
     if (speech.runEnded() && this.isFree) run.openLive();
   }
 
-  /** Handles that a client listens: continues the calls that another run or another process left open. */
+  /** Handles that a client listens: calls that another run or another process left open continue. */
   joined(): void {
     if (this.context.join() && !this.context.isResponding) this.calls.takeUp();
   }
@@ -282,7 +285,7 @@ export class Turns {
     context.close();
     const waiting = this.turnStart.giveUp();
     for (const { request, wire } of [...(waiting ? [waiting] : []), ...queue.takeAll()]) {
-      // A queued message from a socket is stored, and the next process starts it; a client over a socket sends any other request again.
+      // The next process starts a queued message from a socket, because it is stored. A client repeats any other request over its next socket.
       if (context.policyFor(wire).hasResponse) context.reject(request, shuttingDown());
       else context.takeRequest(request);
     }
@@ -296,7 +299,7 @@ export class Turns {
     else driver.abandonRun();
   }
 
-  /** Handles the timer: ends calls that timed out, if a client listens, and retries failed writes. */
+  /** Handles the timer: ends calls that timed out and retries starts of calls, if a client listens, and ends the delay of the queue. */
   time(): void {
     const { context, calls, queue } = this;
     this.wakesAt = null;
@@ -309,7 +312,7 @@ export class Turns {
     if (queue.retryAt !== null && queue.retryAt <= context.now) queue.setRetryAt(null);
   }
 
-  /** Sets the timer to the next call that times out, while a client listens, or to the next retry. Called after every input. */
+  /** Abandons the session when it is leaving and idle. Sets the timer to the next time at which `time` has something to do. Called after every input. */
   setTimer(): void {
     const { context, run } = this;
     if (context.isLeaving && !this.isBusy && !this.isStarting) {
@@ -324,7 +327,7 @@ export class Turns {
 
   private nextTime(): number | null {
     const { context, open, queue, calls } = this;
-    // When this process closes, the next one expires the open calls: their messages may already be forgotten here.
+    // A process that closes expires no calls, because it may have forgotten their messages. The next process does.
     if (!context.hasListener || context.isClosed) return earlier(queue.retryAt, context.abandonsAt);
     return earlier(queue.retryAt, earlier(open.nextDeadline(), calls.retryAt));
   }
