@@ -24,43 +24,44 @@ export interface AgentRunsContext {
   engine: Engine;
   history: History;
   tools: ServerTools;
+  /** Returns the calls that have no outcome yet. */
   openCalls: () => CallRecord[];
   inner: InnerHost;
   /** Applies an input that a run causes, such as an event of the agent, to the state. */
   apply: (input: Input) => void;
   /** Called with the error of a run that failed. */
   onFault: (error: unknown) => void;
-  /** Returns a promise to await before the next event of the agent is read, if the active client lags; undefined when it does not. */
+  /** Returns a promise to await before the next event of the agent is read, while the active client lags; undefined when it does not. */
   room: () => Promise<void> | undefined;
 }
 
-/** A run that was opened and is not over. */
+/** A run that was opened and has not ended. */
 interface OpenRun {
   n: number;
   queue: LiveRequestQueue | null;
   controller: AbortController;
-  /** `isPushToTalk`: the client signals when the user starts and stops speaking. `isTalking`: the last signal was a start. */
+  /** `isPushToTalk`: the client signals when the user starts and stops speaking. `isTalking`: the last such signal was a start. */
   isPushToTalk: boolean;
   isTalking: boolean;
   isOver: boolean;
-  /** Called when the run is over. */
+  /** Called when the run has ended. */
   onOver: (() => void)[];
-  /** Cancels the timer that abandons a closing run when it does not end in time. */
+  /** Cancels the timer that abandons a closing run; null while the run is not closing. */
   cancelDeadline: (() => void) | null;
 }
 
 type TurnRequest = Extract<RunRequest, { driver: 'turn' }>;
 
-/** How long a closing run may take before it is abandoned, such as one whose model does not respond. */
+/** How long a closing run may take to end before it is abandoned. A model or a tool may ignore its abort signal. */
 const END_MS = 5000;
-/** How many events are read in a row before the event loop serves other sessions. */
+/** How many events of a run are read in a row before the event loop serves other sessions. */
 const EVENTS_IN_A_ROW = 200;
 
-/** Opens, feeds, reads and closes the ADK runs of a conversation's agent. The events of a run are inputs of the state. */
+/** Opens, feeds, reads and closes the ADK runs of a conversation. Each event of a run becomes an input of the state. */
 export class AgentRuns {
   private readonly context: AgentRunsContext;
   private readonly runs = new Map<number, OpenRun>();
-  /** For each ticket, the function that lets ADK continue with a deferred call. ADK waits with the call until it is stored. */
+  /** For each ticket, the function that lets ADK continue with its deferred call. */
   private readonly waitingCalls = new Map<Ticket, (error: string | null) => void>();
   private lastTicket = 0;
 
@@ -68,7 +69,7 @@ export class AgentRuns {
     this.context = context;
   }
 
-  /** Opens a run. Never throws: a failure is reported as the end of the run. */
+  /** Opens a run. Never throws: a failure becomes the input `run-ended`. */
   open(n: number, request: RunRequest): void {
     const live = request.driver === 'live';
     const run: OpenRun = {
@@ -95,15 +96,16 @@ export class AgentRuns {
     this.runs.get(n)?.queue?.sendRealtime(blob);
   }
 
-  /** Cancels the model's output. */
+  /** Cancels the output of the model. */
   mute(n: number): void {
     const run = this.runs.get(n);
     run?.queue?.sendActivityStart();
-    // The start of an activity stops the model's output. With push to talk, each start needs an end; while the user talks, the client sends the end.
+    // The start of an activity makes the model stop its output. With push to talk, each start needs an end. While the user talks, the client will
+    // send the end.
     if (run?.isPushToTalk && !run.isTalking) run.queue?.sendActivityEnd();
   }
 
-  /** Signals to the model that the user starts or stops speaking. */
+  /** Signals to the model that the user has started or stopped speaking. */
   signal(n: number, activity: 'start' | 'end'): void {
     const run = this.runs.get(n);
     if (!run) return;
@@ -112,7 +114,7 @@ export class AgentRuns {
     else run.queue?.sendActivityEnd();
   }
 
-  /** Closes a run; one that does not end in time is abandoned. */
+  /** Closes a run. A run that does not end in time is abandoned: its end is reported, and its further events are ignored. */
   close(n: number): void {
     const run = this.runs.get(n);
     if (!run) return;
@@ -129,7 +131,7 @@ export class AgentRuns {
     run.cancelDeadline ??= engine.clock.after(END_MS, late);
   }
 
-  /** Defers a call that ADK made in a run, or inside an agent that is used as a tool. Resolves when the call is recorded. */
+  /** Defers a call that ADK made in a run, or inside an agent that is used as a tool. Resolves when the call is stored; rejects when it could not be. */
   async defer(n: number, call: DeferredCall): Promise<void> {
     const ticket = ++this.lastTicket;
     const released = new Promise<void>((resolve, reject) => {
@@ -144,13 +146,13 @@ export class AgentRuns {
     this.waitingCalls.get(ticket)?.(error);
   }
 
-  /** Closes all runs, because another process owns the session. */
+  /** Closes all runs, because another process owns the session. ADK waits for no deferred call any longer. */
   closeAll(): void {
     for (const n of this.runs.keys()) this.close(n);
     for (const release of this.waitingCalls.values()) release('Another process owns the session now.');
   }
 
-  /** Resolves when no run is open, or after a timeout. */
+  /** Resolves when no run is open, at most `END_MS` later. */
   async ended(): Promise<void> {
     const { clock } = this.context.engine;
     const untilOver = (run: OpenRun) => new Promise<void>((resolve) => run.onOver.push(resolve));
@@ -158,7 +160,7 @@ export class AgentRuns {
     if (all.length > 0) await settlesWithin(Promise.all(all), END_MS, clock);
   }
 
-  /** Reads the events of a run. Returns its failure, or null. Never rejects. */
+  /** Reads the events of a run. Returns its failure; null when it ended without one. */
   private async read(run: OpenRun, request: RunRequest): Promise<Failure | null> {
     const { engine, history, tools, openCalls, inner, apply, room, onFault } = this.context;
     const { plugin } = engine;
@@ -173,15 +175,15 @@ export class AgentRuns {
     };
     try {
       const defer = (call: DeferredCall) => this.defer(run.n, call);
-      // The state needs only the deltas of a partial text, so they go to the state directly, past ADK's layers.
+      // The state needs only the text deltas of partial responses, so they go to the state directly, without ADK's layers in between.
       const fastPath = (response: LlmResponse, from: Speaker) =>
         run.isOver ? undefined : pass({ ...response, ...from } as Event);
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
       const active = { live, optimistic, defer, tools, openCalls, inner, fastPath };
       view = plugin.begin({ appName, userId, id }, active);
-      // The run takes input once ADK has read the session. Input that is stored before would reach the model twice: in the history and through the
-      // queue.
+      // The run takes input once ADK has read the session. Input that is stored before that would reach the model twice: in the history and through
+      // the queue.
       if (run.queue) {
         view.begun
           .then(() => apply({ type: 'run-opened', n: run.n }))
@@ -195,8 +197,8 @@ export class AgentRuns {
         if (run.isOver) return null;
         const wait = pass(event);
         if (wait) await wait;
-        // A run ends when a workflow node asks the user. The question is deferred here first, so that it is stored and clients have it by the end of
-        // the run.
+        // A run ends when a workflow node asks the user. The question is deferred here before that, so that it is stored and clients have it by the
+        // end of the run.
         for (const call of view.questionsIn(event)) await defer(call);
       }
       return null;
@@ -222,7 +224,7 @@ export class AgentRuns {
     });
   }
 
-  /** Starts a live run and returns its events. The run resumes the provider's session of the last run, if all events since belong to that session. */
+  /** Starts a live run and returns its events. The run resumes the provider's session of the last run, if all events since then belong to that session. */
   private async liveEvents(liveRequestQueue: LiveRequestQueue, detection: Detection) {
     const { engine, history } = this.context;
     const { userId, sessionId } = history.key;
@@ -250,7 +252,7 @@ export class AgentRuns {
   }
 }
 
-/** The configuration of a live run. With `detection: 'client'` the client signals speech, so the model's own detection is off. */
+/** The configuration of a live run. With `detection: 'client'` the client signals speech, so the model's own speech detection is off. */
 function runConfigOf(live: Partial<RunConfig>, detection: Detection): Partial<RunConfig> {
   if (detection === 'server') return live;
   const { realtimeInputConfig } = live;
@@ -261,7 +263,7 @@ function runConfigOf(live: Partial<RunConfig>, detection: Detection): Partial<Ru
   return { ...live, realtimeInputConfig: { ...realtimeInputConfig, automaticActivityDetection } };
 }
 
-/** The failure of a run: of the store, or of the model. */
+/** The failure of a run, from the error of the store or of the model. */
 function failureOf(error: unknown): Failure {
   return error instanceof StoreError ? { code: 'STORE', message: error.message } : failedWith(error);
 }

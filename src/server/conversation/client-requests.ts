@@ -39,25 +39,26 @@ export interface ClientRequestsContext {
   requests: Requests;
   listeners: Listeners;
   reading: Reading;
-  /** Throws when the conversation accepts no more requests. */
+  /** Throws when the session is deleted, or when another process owns it. */
   checkIsHere: () => void;
 }
 
-/** The requester of requests that the application makes: it ignores the callbacks, because the promise of the API method reports the result. */
+/** The requester for requests of the application. It ignores the replies, because the promise of the API method reports the result. */
 const UNHEARD: Requester = { accepted: () => undefined, failed: () => undefined };
 
+/** An interruption that names no message and does not say how much of the sound was played. */
 const NOTHING_HEARD: Heard = { messageId: undefined, playedMs: undefined };
 
 /**
- * Turns the requests of clients, over HTTP or a socket, and of the application into inputs. A named request that is sent again gets the result of the
- * first one.
+ * Turns the requests of clients, over HTTP or a socket, and of the application into inputs. A request with the name of an earlier one gets the result
+ * of the earlier one.
  */
 export class ClientRequests {
   private readonly context: ClientRequestsContext;
   private readonly size: SizeLimit;
   private admitting: Promise<unknown> = Promise.resolve();
 
-  /** `isNew`: the session has no messages yet. */
+  /** `isNew`: the session has no message yet. */
   constructor(isNew: boolean, context: ClientRequestsContext) {
     const { engine, key } = context;
     const { maxSessionBytes: maxBytes } = engine.options;
@@ -65,7 +66,7 @@ export class ClientRequests {
     this.size = new SizeLimit(engine.store, key, { maxBytes, isNew });
   }
 
-  /** Handles a typed message. Resolves when the state has handled it, and rejects when the state rejects it. */
+  /** Handles a user message from a socket. Resolves when the state has handled it, and rejects when the state rejects it. */
   async say(message: TypedMessage, { again, ...asked }: RequestContext & { again: boolean }): Promise<void> {
     const { engine, key, runner, listeners, requests } = this.context;
     requests.setNewest(asked.requestId ?? null);
@@ -73,7 +74,8 @@ export class ClientRequests {
     if (known) return known;
     if (asked.listener) listeners.claim(asked.listener);
     const request = this.newRequest({ name: asked.requestId }, asked);
-    // Check the files now, not when the message starts. Messages are checked one after the other, so that none overtakes an earlier one.
+    // Check the files now, not when the message starts. Messages are checked one after the other, so that a message with large files is not overtaken
+    // by the next.
     const admitted = this.admitting.then(async () => {
       const parts = await admit(message.parts, engine, key);
       await this.size.check(parts);
@@ -98,7 +100,7 @@ export class ClientRequests {
     await request.taken;
   }
 
-  /** Continues a message of the agent that was cut. */
+  /** Handles a request from a socket to continue an assistant message that was cut off. */
   async continueMessage(messageId: string, asked: RequestContext): Promise<void> {
     const { runner, listeners, requests } = this.context;
     requests.setNewest(asked.requestId ?? null);
@@ -111,7 +113,7 @@ export class ClientRequests {
     await request.taken;
   }
 
-  /** Handles answers to open calls. */
+  /** Handles answers to open calls from a socket. */
   async answer(answers: Answer[], { by, ...asked }: RequestContext & { by: Identity }): Promise<void> {
     const { runner, listeners, requests } = this.context;
     if (asked.requestId !== undefined) requests.setNewest(asked.requestId);
@@ -125,7 +127,7 @@ export class ClientRequests {
     await request.taken;
   }
 
-  /** Interrupts the agent. Resolves with false when the request was made before. */
+  /** Interrupts the agent. Resolves with false when a request with this name was made before. */
   async interrupt({
     heard = NOTHING_HEARD,
     ...asked
@@ -137,7 +139,7 @@ export class ClientRequests {
     return true;
   }
 
-  /** Handles a message that was sent with POST. Resolves with its response when its turn starts. */
+  /** Handles a user message that was sent with POST. Resolves with its response when its turn starts. */
   async post(message: PostedMessage): Promise<SseResponse> {
     const { id, parts, metadata, requestId: name, logged } = message;
     const { runner, listeners } = this.context;
@@ -153,7 +155,7 @@ export class ClientRequests {
     return this.responseTo(request, replies);
   }
 
-  /** Handles answers that were sent with POST. Resolves with the response that continues the message. */
+  /** Handles answers that were sent with POST. Resolves with the response that continues their message. */
   async postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse> {
     const { runner, listeners } = this.context;
     const { messageId, by, requestId: name, logged } = from;
@@ -167,7 +169,7 @@ export class ClientRequests {
     return this.responseTo(request, replies);
   }
 
-  /** Handles a POST that asks to continue a message. */
+  /** Handles a POST that asks to continue an assistant message that was cut off. Resolves with its response. */
   async postContinuation(posted: PostedContinuation): Promise<SseResponse> {
     const { messageId, requestId: name, logged } = posted;
     const { runner, listeners } = this.context;
@@ -180,7 +182,10 @@ export class ClientRequests {
     return this.responseTo(request, replies);
   }
 
-  /** Gives the agent an instruction of the application, which no client sees. Resolves with the id of the agent's message when the turn starts. */
+  /**
+   * Gives the agent an instruction of the application, which clients do not see. Resolves with the id of the message that answers it, when its turn
+   * starts.
+   */
   async instruct(text: string, name: string): Promise<string> {
     const { runner, listeners, requests, engine } = this.context;
     const known = this.accepted(name);
@@ -203,7 +208,7 @@ export class ClientRequests {
     return requests.find(name)?.messageId ?? answerId;
   }
 
-  /** Lets the agent say a text of the application. Resolves with the id of the message when it is stored. */
+  /** Shows a text of the application as a message of the agent. Resolves with the id of the message when it is stored. */
   async speak(text: string, name: string): Promise<string> {
     const { runner, engine } = this.context;
     const known = this.accepted(name);
@@ -220,7 +225,7 @@ export class ClientRequests {
   }
 
   /**
-   * Handles answers of the application: like answers over a socket while the user's page has a socket open, otherwise like answers sent with POST.
+   * Handles answers of the application: like answers from a socket while a page of the user has a socket open, otherwise like answers sent with POST.
    * Resolves when they are stored.
    */
   async answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void> {
@@ -231,13 +236,13 @@ export class ClientRequests {
     this.checkAccepted(requestId);
   }
 
-  /** Handles a message that the application sends as the user. Resolves, when it is stored, with the id of the message that will answer it. */
+  /** Handles a user message that the application sends. Resolves, when it is stored, with the id of the message that will answer it. */
   async sendFor(message: TypedMessage, requestId: string): Promise<string | null> {
     const { listeners, engine, key } = this.context;
     const known = this.accepted(requestId);
     if (known !== undefined) return known;
     if (listeners.hasSocket) {
-      // `accepted` is called when the message is stored. A queued message is stored at once, so this does not wait for its turn.
+      // The server calls `accepted` when the message is stored. A queued message is stored at once, so this does not wait for its turn.
       await new Promise<void>((resolve, reject) => {
         const requester = { accepted: () => resolve(), failed: () => undefined };
         this.say(message, { again: false, requestId, requester }).then(resolve, reject);
@@ -250,15 +255,18 @@ export class ClientRequests {
     return this.checkAccepted(requestId);
   }
 
-  /** The id of the message that answers an accepted request of this name, empty when no message does; undefined when no such request was accepted. */
+  /**
+   * The id of the message that answers an accepted request of this name; empty when no message answers it. Undefined when no request of this name was
+   * accepted.
+   */
   private accepted(name: string): string | undefined {
     const accepted = this.context.requests.find(name);
     return accepted ? (accepted.messageId ?? '') : undefined;
   }
 
   /**
-   * The id of the message that answers an accepted request. Throws `shutting_down` when the process closed before it accepted the request: a client over a
-   * socket repeats its request by itself, but the application does not.
+   * The id of the message that answers an accepted request. Throws `shutting_down` when the process closed before it accepted the request. A client
+   * over a socket would repeat its request by itself, but the application does not.
    */
   private checkAccepted(name: string): string | null {
     const accepted = this.context.requests.find(name);
@@ -287,7 +295,7 @@ export class ClientRequests {
     );
   }
 
-  /** The result of a request that was sent before over a socket; null for a new request. */
+  /** The result of an earlier request of the same name from a socket; null when there is none. */
   private repeated({ requestId, requester }: Partial<RequestContext>): Promise<void> | null {
     const { requests } = this.context;
     const made = requests.made(requestId);
@@ -301,7 +309,7 @@ export class ClientRequests {
     return Promise.resolve();
   }
 
-  /** The response to a request that was sent with POST before, from the log or the store; null for a new request. */
+  /** The response to an earlier POST of the same name, from the log or the store; null when there is none. */
   private async responseOf(name: string | undefined): Promise<SseResponse | null> {
     const { output, reading, requests } = this.context;
     const { feed } = reading;
@@ -323,13 +331,14 @@ export class ClientRequests {
     if (running) return { ...running, ...first };
     const message = await output.load(messageId);
     if (message) return { feed, from: output.log.last, ...first, storedChunks: unfold(message, parts) };
-    // The process that accepted the request died before the agent answered. Forget the request, so that it is made again.
+    // The process that accepted the request died before the agent answered. Forget the request, so that the client's repetition is handled as a new
+    // request.
     requests.forget(requestId);
     return null;
   }
 }
 
-/** The reference by which the state names a request. */
+/** The reference to a request that the state gets. */
 function refOf(
   { id, name, connection }: PendingRequest,
   { forTools }: Pick<RequestContext, 'forTools'> = {},
@@ -337,14 +346,14 @@ function refOf(
   return { id, name, connection, forTools };
 }
 
-/** The request to continue a message. Its instruction is added to the agent's history only, and clients see no user message. */
+/** The request to continue an assistant message. Its instruction is added only to the agent's history, and clients see no user message. */
 function continuation(messageId: string, wire: MessageRequest['wire'], request: RequestRef): MessageRequest {
   const parts = [{ type: 'text' as const, text: CONTINUE }];
   const continues = { messageId, message: null };
   return { kind: 'message', wire, request, id: undefined, parts, continues };
 }
 
-/** After this many messages the size is read from the store again: answers and tool outputs are not counted in between. */
+/** After this many messages the size is read from the store again, because answers and tool outputs are not counted in between. */
 const MESSAGES_BETWEEN_READS = 16;
 const FULL = 'This conversation is full: it has reached its size limit. Start a new conversation.';
 
@@ -353,9 +362,9 @@ class SizeLimit {
   private readonly store: Store;
   private readonly key: SessionKey;
   private readonly maxBytes: number;
-  /** The size that the store reported, and the bytes of the messages since. */
+  /** The size that the store reported, plus the bytes of the messages since then. */
   private bytes = 0;
-  /** How many messages are counted before the size is read again. */
+  /** How many more messages are counted before the size is read again. */
   private left: number;
 
   /** `isNew`: the session has nothing in the store yet. */
@@ -366,7 +375,10 @@ class SizeLimit {
     this.left = isNew ? MESSAGES_BETWEEN_READS : 0;
   }
 
-  /** Throws `session_full` when a message does not fit. Returns a promise when the size has to be read from the store. */
+  /**
+   * Throws `session_full` when a message does not fit. If the size must be read from the store first, returns a promise that rejects with the error
+   * instead.
+   */
   check(parts: readonly AdmittedPart[]): Promise<void> | undefined {
     if (this.left > 0) return this.count(parts);
     return this.store.sessionBytes(this.key).then((bytes) => {

@@ -39,9 +39,9 @@ import { ConversationState } from './state/conversation-state.ts';
 import { StoreWriter } from './store-writer.ts';
 import { ToolRunner } from './tool-runner.ts';
 
-/** How long closing a conversation waits for its run to end. */
+/** How long `close` waits for the run of the agent to end. */
 const END_MS = 5000;
-/** How often a closing node checks whether a user who is speaking still waits for an answer. */
+/** How often a node that hands its sessions over checks whether the user of a session still speaks or waits for an answer. */
 const PAUSE_CHECK_MS = 500;
 const DELETED = 'This conversation was deleted.';
 const WAITS =
@@ -56,7 +56,7 @@ export class Conversation implements Session {
   readonly key: OwnedKey;
   private readonly engine: Engine;
   private readonly history: History;
-  /** Whether the session had no messages when this process opened it. */
+  /** Whether the session had no message when this process opened it. */
   private readonly wasNew: boolean;
   private readonly log: SessionLog;
   private readonly output: Output;
@@ -66,7 +66,7 @@ export class Conversation implements Session {
   private readonly listeners: Listeners;
   private readonly reading: Reading;
   private readonly clientRequests: ClientRequests;
-  /** Whether the session is being deleted: no client can join it, and it takes no more requests. */
+  /** Whether the session is being deleted. Then no client can join it, and it accepts no request. */
   private isRemoved = false;
 
   private constructor(
@@ -167,7 +167,7 @@ export class Conversation implements Session {
 
   /**
    * Makes this process the owner of a stored session and loads it. `onLost` is called when another process becomes the owner. `isEmpty`: the session
-   * has nothing stored that must be read.
+   * was just created, so nothing of it must be read.
    */
   static async load(
     session: { key: SessionKey; isEmpty: boolean },
@@ -200,12 +200,12 @@ export class Conversation implements Session {
     };
   }
 
-  /** Restarts the time after which the session counts as unused. */
+  /** Records that a request uses the session, for `isUnusedFor`. */
   touch(): void {
     this.runner.touch();
   }
 
-  /** Whether for `ms` milliseconds nothing was running and no client was reading. */
+  /** Whether nothing runs, no client reads, and the last use was more than `ms` milliseconds ago. */
   isUnusedFor(ms: number): boolean {
     const { state, runner } = this;
     const isBusy = state.isBusy || state.isStarting || state.isRunOpen || runner.isWorking;
@@ -268,7 +268,7 @@ export class Conversation implements Session {
 
   async resume(last: string | null): Promise<SseResponse | null> {
     const response = this.reading.resume(last);
-    // A client that names its last chunk resumes its own response; other clients only watch.
+    // A client that names its last chunk resumes its own response, so it becomes the active client. Other clients only watch.
     return this.resumable(response && last !== null ? this.active(response) : response);
   }
 
@@ -281,7 +281,7 @@ export class Conversation implements Session {
     this.reading.confirm(last);
   }
 
-  /** Makes the reader of a response the active client, unless a socket is the active connection. The agent waits while the active client lags. */
+  /** Marks the reader of a response as the active client, for which the agent waits while it lags, unless a socket is the active connection. */
   private active(response: SseResponse): SseResponse {
     return { isActive: this.listeners.holder === null, ...response };
   }
@@ -298,7 +298,7 @@ export class Conversation implements Session {
     return this.resumable(joined);
   }
 
-  /** Waits until the log is replicated, so that a client that gets a place in the log can resume there even if this process dies. */
+  /** Waits until the log is replicated. Then a client that gets a position in the log can resume there even if this process dies. */
   private async resumable<T>(place: T): Promise<T> {
     const released = this.log.released();
     if (released) await released;
@@ -319,14 +319,17 @@ export class Conversation implements Session {
     return this.runner.untilIdle(() => state.isBusy || state.isStarting);
   }
 
-  /** Whether the conversation is settled and the user does not speak; or this process no longer owns it. */
+  /**
+   * Whether the agent is idle, no request waits, and the user neither speaks nor waits for an answer to speech. Also true when this process no longer
+   * works on the session.
+   */
   get isPaused(): boolean {
     const { state, runner, engine } = this;
     const isBusy = state.isBusy || state.isStarting || runner.isWorking;
     return runner.isGone || !(isBusy || state.isInSpeech(engine.clock.now()));
   }
 
-  /** Resolves when the conversation is paused, or after half a second. */
+  /** Resolves when the conversation is paused, at most half a second later. */
   async paused(): Promise<void> {
     await settlesWithin(
       this.runner.untilIdle(() => !this.isPaused),
@@ -335,7 +338,7 @@ export class Conversation implements Session {
     );
   }
 
-  /** Stops the run and waits for its end. Calls that wait stay open in the store. */
+  /** Stops the agent and waits for the end of its run, at most `END_MS`. Calls that wait for an answer stay open in the store. */
   async close(): Promise<void> {
     const { runner, state } = this;
     this.listeners.close();
@@ -349,7 +352,7 @@ export class Conversation implements Session {
     );
   }
 
-  /** Whether the session has neither messages nor a title. Such a session is removed when it is released. */
+  /** Whether the session has neither a message nor a title. The registry removes such a session instead of releasing it. */
   async isBlank(): Promise<boolean> {
     const { key, engine, wasNew } = this;
     const { store } = engine;
@@ -358,17 +361,20 @@ export class Conversation implements Session {
     return summary?.title === null && waiting.length === 0;
   }
 
-  /** Gives up the ownership of a session that has no clients here. Resolves when another process can own it. */
+  /** Ends the ownership of a session that has no clients here. Resolves when another process can become the owner. */
   release(): Promise<void> {
     this.log.close();
     this.history.disown();
     return this.engine.owners.release(this.key);
   }
 
-  /** Closes and releases the session while the agent is idle. Clients are asked to reconnect, and another node then becomes the owner. */
+  /**
+   * Closes and releases the session, and asks its clients to reconnect: the node that they reach then becomes the owner. Call it while the session is
+   * paused.
+   */
   async handOver(): Promise<void> {
     await this.close();
-    // Ignore chunks that cannot be replicated: the next owner sends them from the store.
+    // Ignore chunks that cannot be replicated. The next owner sends them from the store.
     await this.log.released()?.catch(() => undefined);
     this.runner.drop();
     await this.release();
@@ -385,7 +391,7 @@ export class Conversation implements Session {
     if (this.runner.isGone) throw movedError();
   }
 
-  /** Called when another process owns the session: asks clients to reconnect, so that they find the session there. */
+  /** Releases the session, which another process owns now, and asks clients to reconnect, so that they reach the new owner. */
   private moved(): void {
     this.engine.logger.warn(
       'another node owns a session now: its clients were asked to reconnect',
@@ -396,7 +402,7 @@ export class Conversation implements Session {
     this.sendAway();
   }
 
-  /** Ends every connection and response, so that clients reconnect to the new owner of the session. */
+  /** Ends every connection and response with the error `moved`, so that clients reconnect to the owner of the session. */
   sendAway(): void {
     const why = movedError();
     this.requests.rejectAll(why);
@@ -404,7 +410,7 @@ export class Conversation implements Session {
     this.listeners.endAll(why.code, why.message);
   }
 
-  /** Closes the conversation because its session is deleted, and tells its clients. */
+  /** Closes the conversation because its session is being deleted, and informs its clients. */
   async remove(): Promise<void> {
     this.isRemoved = true;
     this.listeners.endAll('not_found', DELETED);
@@ -418,7 +424,7 @@ function movedError(): ProtocolError {
   return new ProtocolError('moved', MOVED, { retryAfterMs: 1000 });
 }
 
-/** A write that failed because another process owns the session, as an error for clients. */
+/** Converts the error of a write that failed because another process owns the session to an error for clients. Returns any other error unchanged. */
 function asMoved(error: unknown): unknown {
   return error instanceof StaleFence ? movedError() : error;
 }

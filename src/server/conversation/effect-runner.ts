@@ -12,7 +12,7 @@ import type { Input } from './state/inputs.ts';
 import type { StoreWriter } from './store-writer.ts';
 import type { ToolRunner } from './tool-runner.ts';
 
-/** Where effects are performed: the store, ADK, the tools, the output and the clients. */
+/** The objects that perform effects: on the store, in ADK, with the tools, in the output and for the clients. */
 export interface EffectTargets {
   store: StoreWriter;
   runs: AgentRuns;
@@ -26,22 +26,22 @@ export interface EffectTargets {
 export interface EffectRunnerContext {
   engine: Engine;
   state: ConversationState;
-  /** The ids of calls that messages show without an outcome. */
+  /** The ids of the calls that the recovered messages show without an outcome. */
   announced: Iterable<string>;
-  /** The fields of every log line: the session, its active connection and its request. */
+  /** The fields of every log line: the session, its active connection, and the request that is being answered. */
   logFields: () => Record<string, unknown>;
-  /** Called once when another process owns the session. After that, nothing more is performed here. */
+  /** Called once, when another process owns the session. After that, this effect runner performs nothing more. */
   onLost: () => void;
 }
 
 type TextDeltas = Extract<Effect, { type: 'say-deltas' }>;
 
-/** A read that waits in the queue until the effects before it are performed. */
+/** A read of the store that waits in the queue until the effects before it are performed. */
 type QueuedRead = () => Promise<void>;
 
 /**
- * Applies inputs to the state and performs the effects in order. The results are inputs again. An effect that writes delays the effects
- * after it; no other effect does.
+ * Applies inputs to the state and performs the effects in order. Their results are inputs again. An effect that writes delays the effects after it,
+ * unless it is `store-apart`.
  */
 export class EffectRunner {
   private readonly context: EffectRunnerContext;
@@ -64,17 +64,17 @@ export class EffectRunner {
     this.targets = targets(this);
   }
 
-  /** When the agent last became idle, or the session was last looked up. */
+  /** The time when the agent last became idle, or when a request last looked up the session. In milliseconds of `clock.elapsed()`. */
   get lastUsedAt(): number {
     return this.lastUse;
   }
 
-  /** Records that the session is about to be used. */
+  /** Records that a request is about to use the session. */
   touch(): void {
     this.lastUse = this.context.engine.clock.elapsed();
   }
 
-  /** Whether effects are still to be performed. */
+  /** Whether an effect is being performed or waits in the queue. */
   get isWorking(): boolean {
     return this.queue.length > 0 || this.isPerforming;
   }
@@ -84,12 +84,12 @@ export class EffectRunner {
     return this.isDropped;
   }
 
-  /** Performs no further effects. */
+  /** Stops performing effects, because the session is removed or handed over. */
   drop(): void {
     this.isDropped = true;
   }
 
-  /** Resolves when every effect is performed and `isKept` is false. */
+  /** Resolves when every effect is performed and `isKept` returns false. */
   async untilIdle(isKept: () => boolean = () => false): Promise<void> {
     while (this.isWorking || isKept()) {
       await new Promise<void>((resolve) => this.resting.add(resolve));
@@ -97,8 +97,8 @@ export class EffectRunner {
   }
 
   /**
-   * Runs a read at its place in the queue of effects. Everything that is stored by then was sent before, and nothing that is sent later is in the
-   * result.
+   * Runs a read when the effects before it are performed. So the stored messages that it returns match the chunks that were sent until then, and
+   * contain no later chunk.
    */
   read<T>(work: () => Promise<T>): Promise<T> {
     if (this.isDropped) return work();
@@ -108,14 +108,14 @@ export class EffectRunner {
     });
   }
 
-  /** Resolves when no run is open, or after a timeout. */
+  /** Resolves when no run is open, at most five seconds later. */
   runsEnded(): Promise<void> {
     return this.targets.runs.ended();
   }
 
   /**
-   * Handles a failed write. When another process owns the session, this one stops, because anything that it writes, sends or runs from now on could
-   * contradict the new owner.
+   * Handles a failed write. If it failed because another process owns the session, this process stops all work on the session: anything that it
+   * writes, sends or runs from now on could contradict the new owner.
    */
   fault(error: unknown): void {
     if (!(error instanceof StaleFence) || this.isDropped) return;
@@ -134,7 +134,7 @@ export class EffectRunner {
     try {
       const effects = this.state.apply(input, this.now);
       const [first] = effects;
-      // Text deltas are sent at once, unless earlier effects are still being performed.
+      // Text deltas are sent at once, unless earlier effects are still to be performed.
       if (first?.type === 'say-deltas' && !this.isWorking) return this.sayDeltas(first);
       for (const effect of effects) this.queue.push(effect);
     } catch (error) {
@@ -150,7 +150,7 @@ export class EffectRunner {
     } finally {
       this.isPerforming = false;
     }
-    // While the deltas were sent, a listener may have caused another input, whose effects now wait in the queue.
+    // A listener that got the deltas may have caused another input meanwhile. The effects of that input are in the queue.
     if (this.queue.length > 0) this.perform();
   }
 
@@ -158,7 +158,7 @@ export class EffectRunner {
     for (const chunk of chunks) if (this.guard.maySend(messageId, chunk)) this.targets.output.say(chunk);
   }
 
-  /** Performs effects, up to one that must be waited for. */
+  /** Performs the effects in the queue. If one returns a promise, the effects after it are performed when the promise resolves. */
   private perform(): void {
     this.isPerforming = true;
     for (let effect = this.queue.shift(); effect !== undefined; effect = this.queue.shift()) {
@@ -184,7 +184,7 @@ export class EffectRunner {
     resting.clear();
   }
 
-  /** Performs one effect. An unexpected failure does not stop the effects after it. */
+  /** Performs one effect or read. An unexpected failure does not stop the effects after it. */
   private attempt(effect: Effect | QueuedRead): Promise<void> | undefined {
     try {
       return typeof effect === 'function' ? effect() : this.act(effect);
@@ -195,7 +195,7 @@ export class EffectRunner {
     }
   }
 
-  /** Performs one effect. The promise that it returns must be waited for, and never rejects. */
+  /** Performs one effect. A returned promise never rejects, and the effects after this one wait for it. */
   private act(effect: Effect): Promise<void> | undefined {
     const { guard } = this;
     const { store, runs, tools, output, requests, listeners } = this.targets;
@@ -320,7 +320,7 @@ export class EffectRunner {
     }
   }
 
-  /** Performs writes. The effects that depend on them are put before all effects in the queue. */
+  /** Performs writes. The effects that depend on them are put before all other effects in the queue. */
   private async store(effect: StoreEffect): Promise<void> {
     const { writes, after, purpose } = effect;
     try {
@@ -352,7 +352,7 @@ export class EffectRunner {
     return work.catch((error: unknown) => this.failed(text, error));
   }
 
-  /** Starts work that no effect waits for. Its result comes back as an input; a failure is logged. */
+  /** Handles a failure of work that no effect waits for: it is logged. */
   private background(work: Promise<void>): void {
     work.catch((error: unknown) => this.failed('an effect failed', error));
   }

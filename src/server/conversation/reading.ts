@@ -32,7 +32,7 @@ export interface ReadingContext {
   listeners: Listeners;
 }
 
-/** The output of a conversation, as readers follow it. */
+/** The feed of one conversation for the readers of its log. */
 class OutputFeed implements Feed {
   readonly log: ShownLog;
   private readonly output: Output;
@@ -61,11 +61,11 @@ class OutputFeed implements Feed {
   }
 }
 
-/** Serves the reads of clients: the output of a conversation from a place on, the rest of a response, stored messages. */
+/** Serves the reads of clients: the output of a conversation from a position on, the rest of a response, stored messages. */
 export class Reading {
   readonly feed: Feed;
   private readonly context: ReadingContext;
-  /** The number of the last entry that a client has confirmed. */
+  /** The number of the last log entry that a client has confirmed with `confirm`. */
   private confirmed = 0;
 
   constructor(context: ReadingContext) {
@@ -78,7 +78,7 @@ export class Reading {
     return state.isBusy || runner.isWorking;
   }
 
-  /** Adds a listener. Returns the place from which it reads, and the chunks that it gets first. */
+  /** Adds a listener. Returns the position from which it reads the log, and the chunks that it gets before that. */
   async join(listener: Listener, at: Place): Promise<Joined> {
     const { output, runner, listeners, requests } = this.context;
     requests.setNewest(null);
@@ -87,19 +87,19 @@ export class Reading {
     const joined = isLost
       ? await runner.read(async () => this.joinedAt(listener, at, await this.newestPage()))
       : this.joinedAt(listener, at, null);
-    // Now that a client listens, the state continues calls that another run or another process left open.
+    // Now that a client listens, the state continues the calls that another run or another process left open.
     if (listeners.has(listener)) runner.apply({ type: 'joined' });
     return joined;
   }
 
-  /** The newest messages, and all messages that are being written or wait for an answer. */
+  /** The newest page of stored messages, with all messages that are being written or wait for an answer. */
   private async newestPage(): Promise<Reset> {
     const { key, engine, output } = this.context;
     const { messages, older } = await recentMessages(engine.store, key, output.inProgress, PAGE);
     return { messages, ...(older !== null && { older }) };
   }
 
-  /** The place from which a client that joins now reads. `stored`: the newest page of messages, for a client that cannot resume. */
+  /** What a listener that joins now gets. `stored`: the newest page of messages, for a client that cannot continue from its position. */
   private joinedAt(listener: Listener, { last, sound }: Place, stored: Reset | null): Joined {
     const { engine, state, listeners, requests } = this.context;
     return {
@@ -120,7 +120,7 @@ export class Reading {
     };
   }
 
-  /** The place from which a client that has every chunk up to `last` reads. */
+  /** The position from which a client reads that has every chunk up to `last`, and what it gets before that. */
   private startOf(
     last: string | null,
     stored: Reset | null,
@@ -135,15 +135,15 @@ export class Reading {
       from: place ?? (start === null || stored ? log.last : start - 1),
       resumed,
       newest: formatChunkId({ epoch: log.epoch, seq: log.last }),
-      // Replace the stored draft of the message in progress by its current content; the chunks after that follow.
+      // Replace the stored draft of the message in progress by its current content. The client gets the chunks after that from the log.
       reset: stored && { ...stored, messages: output.asNow(stored.messages) },
-      // The next chunks may belong to a message whose `start` is not sent again, so that message is opened here.
+      // The next chunks may belong to a message whose `start` this client does not get from the log, so the message is opened here.
       opening: stored || (!resumed && start === null) ? this.openingOf() : [],
       omitted: resumed || stored || current === null ? [] : this.decidedIn(current),
     };
   }
 
-  /** Opens the message in progress again, with the text of its open blocks. */
+  /** The chunks that open the message in progress again, with the text of its open blocks so far. */
   private openingOf(): Chunk[] {
     const { message } = this.context.output;
     const start = message ? [{ type: 'start' as const, messageId: message.id }] : [];
@@ -151,14 +151,14 @@ export class Reading {
   }
 
   /**
-   * The ids of the decided approval requests of a message. They are not sent again: no chunk carries the decision, so a client would ask the user
-   * again.
+   * The approval ids of the decided approval requests of a message. A client that reads the message from its beginning must not get these requests
+   * again: no chunk in the log carries the decision, so the client would ask the user again.
    */
   private decidedIn(messageId: string): string[] {
     return decidedIn(this.context.output.fold(messageId)?.message ?? null);
   }
 
-  /** The rest of the response in progress, after the last chunk that the client has; null when there is none. */
+  /** The rest of the response in progress, after the last chunk that the client has; null when the client has everything. */
   resume(last: string | null): SseResponse | null {
     const { feed } = this;
     const { output, state } = this.context;
@@ -166,28 +166,26 @@ export class Reading {
     const current = this.isRunning ? state.current : null;
     const place = last === null ? null : log.placeOf(last);
     if (place !== null) {
-      // A running response ends at the next end that the log will get; a response that is over ends at the last end in the log.
+      // A running response ends at the next end mark that is appended to the log. The other response has ended at the last end mark in the log.
       if (current !== null) return { feed, from: place, endsAfter: log.last, endsAtRest: true };
       const isLast = place === log.last || (place === log.last - 1 && log.at(log.last)?.chunk === null);
-      // The log of an earlier owner may stop at a turn that waits, without an end: then the response ends where that turn rests.
+      // An earlier owner may have appended no end mark, if the turn was waiting when it died. Then the response ends because the agent is at rest.
       const endsAtRest = log.at(log.last)?.chunk !== null;
       return isLast ? null : { feed, from: place, endsAfter: log.last - 1, endsAtRest };
     }
     return current === null ? null : this.inProgress(current);
   }
 
-  /** Records that a client which reads replays has every chunk up to this one. */
+  /** Records that a client, which reads with `replay`, has every chunk up to this one. */
   confirm(last: string): void {
     const place = this.context.output.log.placeOf(last);
     if (place !== null && place > this.confirmed) this.confirmed = place;
   }
 
-  /**
-   * The newest response, running or over, from the first chunk of its message on; null when there is none, or when a client has confirmed all of it.
-   */
+  /** The newest response, running or over, from the first chunk of its message on. Null when there is none, or when a client has confirmed all of it. */
   async replay(): Promise<SseResponse | null> {
     const { state, runner, output } = this.context;
-    // A request that is starting has no chunk yet; the last chunks of a response may still be stored.
+    // A request that is starting has no chunk yet, and the last chunks of a response may wait for the store. Wait for both.
     const isBetween = () => (state.isBusy ? state.current === null : state.isStarting);
     if (isBetween() || !state.isBusy) await runner.untilIdle(isBetween);
     const { log } = output;
@@ -205,7 +203,7 @@ export class Reading {
     return message && { feed, from: log.last, storedChunks: unfoldDecided(message) };
   }
 
-  /** Whether a client has confirmed everything in the log that a replay would send. */
+  /** Whether a client has confirmed every chunk in the log that a replay would send. */
   private isConfirmed(): boolean {
     const { log } = this.context.output;
     if (this.confirmed === 0) return false;
@@ -213,7 +211,7 @@ export class Reading {
     return true;
   }
 
-  /** The newest message of the agent in the log. Null when a user message without an answer is newer; undefined when the log has neither. */
+  /** The id of the newest assistant message in the log. Null when a user message without an answer is newer; undefined when the log has neither. */
   private newestIn(log: Output['log']): string | null | undefined {
     for (let seq = log.last; seq >= log.first; seq--) {
       const chunk = log.at(seq)?.chunk;
@@ -223,9 +221,7 @@ export class Reading {
     return undefined;
   }
 
-  /**
-   * The number of the last end of a response, if only silent entries follow it; otherwise the number of the next entry, which is not in the log yet.
-   */
+  /** The number of the last end mark, if only silent entries follow it; otherwise the number of the next entry, which is not in the log yet. */
   private lastEnd(): number {
     const { log } = this.context.output;
     for (let seq = log.last; seq >= log.first; seq--) {
@@ -236,7 +232,7 @@ export class Reading {
     return log.last + 1;
   }
 
-  /** The newest stored message, if the agent wrote it. */
+  /** The newest stored message, if it is an assistant message; otherwise null. */
   private async newestStored(): Promise<Message | null> {
     const { key, engine } = this.context;
     const page = await engine.store.loadPage(key, { count: 1, bytes: 0 });
@@ -244,7 +240,7 @@ export class Reading {
     return message?.role === 'assistant' ? message : null;
   }
 
-  /** The whole response of a message, if it is being written and its start is still in the log. */
+  /** The whole response of a message, if the agent is writing it and its `start` is still in the log; otherwise null. */
   responseIn(messageId: string): SseResponse | null {
     return this.isRunning && messageId === this.context.state.current ? this.inProgress(messageId) : null;
   }
@@ -258,7 +254,7 @@ export class Reading {
     return { feed, from: start - 1, endsAfter: output.log.last, omitted, endsAtRest: true };
   }
 
-  /** A page of stored messages; null when the message that it should end before does not exist. */
+  /** A page of stored messages, without the parts of drafts. Null when the message before which the page should end does not exist. */
   async page(request: PageRequest): Promise<MessagePage | null> {
     const { key, engine, output } = this.context;
     const page = await engine.store.loadPage(key, request);
@@ -268,7 +264,7 @@ export class Reading {
   }
 }
 
-/** Whether an entry of the log adds nothing to a response: an end of a turn, transient data, or a step around an approval request. */
+/** Whether an entry of the log adds nothing to a message: an end mark, transient data, or a step around an approval request. */
 function isSilent(chunk: Chunk | null | undefined): boolean {
   if (chunk == null || chunk.type === 'start-step' || chunk.type === 'finish-step') return true;
   return 'transient' in chunk && chunk.transient === true;

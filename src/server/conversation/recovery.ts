@@ -36,27 +36,27 @@ import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { MessageRequest, Recovered } from './state/inputs.ts';
 import { fingerprint } from './state/messages.ts';
 
-/** The session to recover, and where its data is. */
+/** The session to recover, with the server's engine and the agent's history. */
 export interface RecoverySource {
   key: OwnedKey;
   engine: Engine;
   history: History;
 }
 
-/** A recovered session: waiting calls are open again, and work that was interrupted has ended. */
+/** A recovered session: waiting calls are open again, and work that the process did not finish has ended. */
 export interface RecoveredSession {
   recovered: Recovered;
-  /** Whether the session has no messages. */
+  /** Whether the session has no stored message. */
   isNew: boolean;
   /** The requests that were accepted last. */
   requests: AcceptedRequest[];
   /** The stored messages of the message queue. */
   queued: Message[];
-  /** A message that was cut off while it was spoken, and how many characters of its text were sent as sound. */
+  /** The message that was being spoken when the process died, and how many characters of its text were sent as sound; null when there is none. */
   unspoken: DataParts['heard'] | null;
 }
 
-/** The recovered form of a session that was just created. */
+/** The result of the recovery of a session that was just created. */
 function emptySession(): RecoveredSession {
   return {
     recovered: { calls: [], messages: [], newest: null, userMessages: [], unanswered: null, queue: [] },
@@ -68,9 +68,9 @@ function emptySession(): RecoveredSession {
 }
 
 /**
- * Recovers a session from the store and the log. Where the log of an earlier owner continues, the store gets the text that only the log
- * has, and the log gets the end of everything that was started, so that a client that resumes misses nothing. A log that contradicts
- * the store is replaced: then every client starts from what is stored.
+ * Recovers a session from the store and the log. If the log of an earlier owner still exists, both are brought in line: the store gets the text that
+ * only the log has, and the log gets the end of every message that was started, so that a client that resumes misses nothing. A log that contradicts
+ * the store is replaced. Then every client starts from the stored messages.
  */
 export async function recoverSession(
   source: RecoverySource,
@@ -96,7 +96,7 @@ export async function recoverSession(
     const awaited = new Set(queue.flatMap(({ answerId }) => answerId ?? []));
     const stored = await recentMessages(store, key, named);
     const rest = restOf(log.chunks, stored.messages, { open, awaited });
-    // The cut (`data-heard`) comes after the end of the message: it makes clients remove text that they already have.
+    // The cut (`data-heard`) follows the end of the message. It makes clients remove text that they already have.
     if (session.unspoken) {
       await cutUnspoken(source, session.unspoken);
       rest?.push({ type: 'data-heard', data: session.unspoken, transient: true });
@@ -158,7 +158,7 @@ async function recover(source: RecoverySource): Promise<RecoveredSession> {
   };
 }
 
-/** Cuts the text of a message that was not sent as sound, in the store and in the agent's history. */
+/** Removes the text of a message that was not sent as sound, from the store and from the agent's history. */
 async function cutUnspoken(
   { key, engine, history }: RecoverySource,
   heard: DataParts['heard'],
@@ -167,11 +167,11 @@ async function cutUnspoken(
   if (message) await history.cutMessage(engine.store, message, heard.length);
 }
 
-/** The accepted messages without an answer: first the last message, if its process died before the agent answered. */
+/** The accepted user messages that the agent has not answered: first the newest message, if it is one, then those of the message queue. */
 async function unansweredMessages(
   { key, engine }: RecoverySource,
   stored: {
-    /** The last user message, when it is the last message of all. */
+    /** The newest message, if it is a user message; otherwise null. */
     asked: Message | null;
     requests: AcceptedRequest[];
     byId: ReadonlyMap<string, Message>;
@@ -182,7 +182,7 @@ async function unansweredMessages(
   const { asked, requests, byId, open } = stored;
   const waiting = await store.waitingMessages(key);
   const rest = waiting.filter(({ message }) => !byId.has(message.id));
-  /** The id of the message that should answer the newest request, if no part of that message is stored. */
+  /** The id of the message that should answer the newest request, if nothing of that message is stored; otherwise null. */
   const lastUnanswered = async (): Promise<string | null> => {
     for (const { messageId } of requests.toReversed()) {
       const isKnown = messageId === null || byId.has(messageId);
@@ -194,12 +194,12 @@ async function unansweredMessages(
   const promised = asked && (await lastUnanswered());
   const first = waiting.find(({ message }) => message.id === asked?.id);
   const answer = first?.answerId ?? promised;
-  // A call that waits shows that the agent has answered, though the message with the call is not stored yet.
+  // A call that waits shows that the agent has started to answer, although the message that shows the call is not stored yet.
   const isAnswered = open.some(
     ({ messageId }) => !byId.has(messageId) && (answer === null || messageId === answer),
   );
   const unanswered = isAnswered ? null : asked;
-  // Restart only a message whose request was acknowledged. A client without an acknowledgement sends its message again by itself.
+  // Start the turn again only if the request of the message was acknowledged. A client without an acknowledgement sends its message again by itself.
   const isFirst = unanswered !== null && (first !== undefined || promised !== null);
   const all = isFirst ? [{ message: unanswered, answerId: answer }, ...rest] : rest;
   const queue = await Promise.all(
@@ -207,7 +207,7 @@ async function unansweredMessages(
       const request: MessageRequest = {
         kind: 'message',
         wire: 'bidi',
-        // The client that sent it is not connected to this process.
+        // The client that sent the message is not connected to this process.
         request: { id: -1 - index, name: undefined, connection: null },
         id: message.id,
         parts: await partsOf(message, store, key),
@@ -221,8 +221,9 @@ async function unansweredMessages(
 }
 
 /**
- * The timeout and the text of the approval request of a queued call, from the definition of its tool in this process. The deadline is not stored, because the
- * timeout starts when the request is shown. If a toolset fails to load now, the tool is unknown, and the server's default timeout applies.
+ * The time limit and the text of the approval request of a queued call, from the definition of its tool in this process. No deadline is stored for
+ * such a call, because its time starts when the request is shown. If a toolset fails to load now, the tool is unknown, and the server's default time
+ * limit applies.
  */
 async function requestByTool(
   source: RecoverySource,
@@ -235,7 +236,7 @@ async function requestByTool(
   };
 }
 
-/** The state of a stored call. An approval request that the message does not show was never sent. */
+/** The state of a stored call, and what its message shows of it. An approval request that the message does not show was never sent. */
 function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][number], 'record'> {
   const { id, approvalId } = record;
   const parts = owner.parts.filter((part) => 'toolCallId' in part);
@@ -251,8 +252,8 @@ function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][num
 }
 
 /**
- * Adds decisions that the messages do not show yet, and ends calls that were interrupted. A tool that was running on the server gets the outcome
- * "unknown" and is not run again. Returns the calls that stay open.
+ * Adds the decisions that the messages do not show yet, and ends the calls that cannot continue. A tool that was running on the server gets the
+ * outcome "unknown" and does not run again. Returns the calls that stay open.
  */
 async function endInterruptedCalls(source: RecoverySource, calls: CallRecord[]): Promise<CallRecord[]> {
   const { key, engine, history } = source;
@@ -282,7 +283,10 @@ async function endInterruptedCalls(source: RecoverySource, calls: CallRecord[]):
   return open;
 }
 
-/** The call of an agent that is used as a tool, when an earlier process died while the agent ran: its run continues from its stored events. */
+/**
+ * Makes the call of an agent that is used as a tool ready to run again, if the process died while the agent ran: its run continues from its stored
+ * events.
+ */
 async function restarted({ key, engine }: RecoverySource, call: CallRecord): Promise<CallRecord> {
   if (!call.agents?.isAgent || call.status !== 'running') return call;
   return (await engine.store.moveCall(key, { id: call.id, ...LEDGER.restart }, null)) ?? call;
@@ -292,7 +296,7 @@ function isLate({ expiresAt }: CallRecord, { clock }: Engine): boolean {
   return expiresAt !== null && expiresAt <= clock.now();
 }
 
-/** Expires an approval request that timed out, unless it was decided before. */
+/** Expires an approval request that timed out, unless the user decided before. Returns the stored call. */
 async function expireIfLate({ key, engine }: RecoverySource, call: CallRecord): Promise<CallRecord> {
   const { store } = engine;
   if (!isUndecided(call) || !isLate(call, engine)) return call;
@@ -302,9 +306,8 @@ async function expireIfLate({ key, engine }: RecoverySource, call: CallRecord): 
 }
 
 /**
- * Ends a message that a process was writing when it died: its stored draft is marked as interrupted, as after a stop. Its calls that will get no
- * answer end too, and the history gets the missing text. If the last message was being spoken, and not all of its text was sent as sound, returns how
- * much was sent.
+ * Ends each message that a process was writing when it died. Its stored draft is marked as interrupted, its calls that will get no answer end, and
+ * the history gets the missing responses. If the last message was being spoken, and not all of its text was sent as sound, returns how much was sent.
  */
 async function endCutOff(
   { key, engine, history }: RecoverySource,
@@ -322,7 +325,7 @@ async function endCutOff(
     await history.closeDangling(OUTCOME_UNKNOWN, waiting);
     const fold = new MessageFold(message);
     for (const chunk of missedOutputs(message, await history.load(), waiting)) fold.push(chunk);
-    // A message that waits for an answer continues when the answer comes.
+    // A message that waits for an answer continues when the answer arrives.
     const isOver = !open.some(({ messageId }) => messageId === message.id);
     if (isOver) {
       const usage = message.metadata?.usage ?? (isLast ? usageIn(eventsOfTurn(events)) : null);
@@ -345,7 +348,7 @@ function eventsOfTurn(events: readonly Event[]): readonly Event[] {
   return events.slice(events.findLastIndex(isUserMessage) + 1);
 }
 
-/** Whether a message was being written when its process died. `events`: the history, if it is the last message. */
+/** Whether a message was being written when its process died. `events`: the history if the message is the last one, otherwise empty. */
 function isCutOff(message: Message, open: readonly CallRecord[], events: readonly Event[]): boolean {
   if (message.parts.some(isStreaming)) return true;
   const isWaiting = (id: string) => open.some((call) => call.id === id || call.approvalId === id);
@@ -355,8 +358,8 @@ function isCutOff(message: Message, open: readonly CallRecord[], events: readonl
   );
   if (isLeftOpen) return true;
   if (isLeftSpeaking(message, open)) return true;
-  // The tools have responded, and the model wrote nothing after that. A message that ended at an approval request is not cut off: it continues with
-  // the answer.
+  // The model made calls or tools have responded, and the model wrote nothing after that. A message that waits at an approval request is not cut off:
+  // it continues with the decision.
   const last = events.findLast((event) => event.content?.parts?.length);
   const isMidway =
     last !== undefined && getFunctionCalls(last).length + getFunctionResponses(last).length > 0;
@@ -364,13 +367,13 @@ function isCutOff(message: Message, open: readonly CallRecord[], events: readonl
   return isMidway && message.metadata?.usage === undefined && !hasOpen;
 }
 
-/** Whether a message was being spoken when its process died: it has sound but no end, even if its text is complete. */
+/** Whether a message was being spoken when its process died: it has sound and no end. Its text may be complete. */
 function isLeftSpeaking({ id, metadata }: Message, open: readonly CallRecord[]): boolean {
   const hasEnd = metadata?.usage !== undefined || metadata?.interrupted === true;
   return metadata?.audio !== undefined && !hasEnd && !open.some(({ messageId }) => messageId === id);
 }
 
-/** The call ids that messages show for a recovered call: that of the call, and, in the confirmation dialect, that of its confirmation. */
+/** The ids under which its message shows a recovered call: its own, and with `confirmations: 'tool'` that of its open confirmation. */
 export function announcedBy({ record, isAnnounced, isConfirming }: Recovered['calls'][number]): string[] {
   const { id, approvalId } = record;
   return [...(isAnnounced ? [id] : []), ...(isConfirming && approvalId !== null ? [approvalId] : [])];

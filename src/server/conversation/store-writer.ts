@@ -21,20 +21,19 @@ export interface StoreWriterContext {
   engine: Engine;
   output: Output;
   history: History;
-  /** Whether the session has no messages yet. */
+  /** Whether the session has no message yet. */
   isNew: boolean;
   /** The stored messages of the message queue. */
   queued: Message[];
-  /** Called when the decision of a call was stored, for the first time. */
+  /** Called when a decision about a call was stored. Not called for a repetition of the same decision. */
   onDecided: (call: CallRecord, by: DecidedBy | undefined) => void;
   /** The fields of every log line. */
   logFields: () => Record<string, unknown>;
 }
 
-/** The type of writes of one kind. */
 type WriteOf<Kind extends Write['do']> = Extract<Write, { do: Kind }>;
 
-/** Log lines show at most this many characters of a call id that a client sent. Ids of the server are shorter. */
+/** How many characters a log line shows of a call id that a client sent. Ids that the server makes are shorter. */
 const MAX_LOGGED_ID = 256;
 
 /** Performs the writes of effects on the store, the agent's history and the ledger, one after the other. */
@@ -43,7 +42,7 @@ export class StoreWriter {
   private readonly approvals: Approvals;
   private isNew: boolean;
   private lastStored: Message | null = null;
-  /** The queued messages by id. Their files are stored already, so they are not stored again when the messages start. */
+  /** The stored messages of the message queue, by id. Their files are stored too, so they are not stored again when a message starts. */
   private readonly queued: Map<string, Message>;
 
   constructor(context: StoreWriterContext) {
@@ -53,19 +52,19 @@ export class StoreWriter {
     this.queued = new Map(context.queued.map((message) => [message.id, message]));
   }
 
-  /** Writes in order; rejects at the first write that fails. */
+  /** Performs writes in order; rejects with the error of the first write that fails, and performs no further one. */
   async write(writes: readonly Write[]): Promise<WriteResults> {
     let results: WriteResults = {};
     for (const write of writes) results = { ...results, ...(await this.one(write)) };
     return results;
   }
 
-  /** The user message that was stored last, if it has this id. */
+  /** The user message that this process stored last, if it has this id; otherwise null. */
   published(messageId: string): Message | null {
     return this.lastStored?.id === messageId ? this.lastStored : null;
   }
 
-  /** The ids of the newest messages that are stored. */
+  /** The ids of the newest stored messages. */
   private async newestIds(): Promise<ReadonlySet<string>> {
     const { key, engine } = this.context;
     const { messages } = await recentMessages(engine.store, key);
@@ -93,7 +92,7 @@ export class StoreWriter {
         return;
       case 'rewind':
         output.dropDraft();
-        // A message that restarts is the last one and stays stored, so only its history is rewound.
+        // A message whose turn starts again is the last one and stays stored, so only the history is rewound.
         if (write.restart || (await store.truncateMessages(key, write.messageId)))
           await history.rewindTo(write.messageId, write.restart, () => this.newestIds());
         return;
@@ -157,13 +156,19 @@ export class StoreWriter {
     }
   }
 
-  /** Stores the deadline of a call whose approval request is shown, or whose tool was started and gets its output from outside; or of an agent that continues. */
+  /**
+   * Stores the status and the deadline of a call: its approval request is shown, its long-running tool was started, or the agent that is its tool
+   * runs again.
+   */
   private async setDeadline(step: 'show' | 'park' | 'resume', { id, expiresAt }: CallRecord): Promise<void> {
     const { key, engine } = this.context;
     await engine.store.moveCall(key, { id, ...LEDGER[step], expiresAt }, null);
   }
 
-  /** Adds the outcome of a call to the history. If the tool changed state, the write fails when the same state has changed since the tool read it. */
+  /**
+   * Adds the outcome of a call to the history. If the tool changed session state, the write fails when the same state has changed since the tool read
+   * it.
+   */
   private appendOutcome({ call, outcome, accepted }: WriteOf<'append-outcome'>): Promise<void> {
     const { history } = this.context;
     const event = endEvent(call, outcome);
@@ -189,7 +194,7 @@ export class StoreWriter {
     if (text) await store.renameSession(key, text.length > 60 ? `${text.slice(0, 59)}…` : text);
   }
 
-  /** Stores a queued message, and its files. */
+  /** Stores a user message in the message queue, with its files. */
   private async storeQueued(write: WriteOf<'store-queued'>): Promise<void> {
     const { id, parts, metadata, answerId, accepted } = write;
     const { key, engine } = this.context;
@@ -199,7 +204,7 @@ export class StoreWriter {
     this.queued.set(id, message);
   }
 
-  /** Applies decisions in order; their request is stored with the last of them. */
+  /** Lets the ledger decide about each decision, in order. The acceptance of their request is stored with the last decision. */
   private async decideAll(write: WriteOf<'decide'>): Promise<WriteResults> {
     const { key, engine } = this.context;
     const { decisions, accepted } = write;
@@ -210,7 +215,7 @@ export class StoreWriter {
     }
     if (!accepted || !verdicts.some(({ kind }) => kind === 'counts')) return { verdicts };
     const last = verdicts.at(-1);
-    // The last decision wrote nothing, because it was a repetition or does not count. So the request is stored by a write of its own.
+    // A last decision that is a repetition or has no effect wrote nothing. So another write stores the acceptance of the request.
     if (last?.kind !== 'counts' || last.isRepeated) await engine.store.acceptRequest(key, accepted);
     return { verdicts, isAccepted: true };
   }
@@ -240,7 +245,7 @@ export class StoreWriter {
     return call ? { kind: 'ended', call } : { kind: 'ignored' };
   }
 
-  /** Expires an approval request; returns the call when it was decided before, in this process or another. */
+  /** Expires an approval request. Returns null when it expired now, otherwise the stored call, which was decided before, by this process or another. */
   private async expire({ call, reason }: WriteOf<'expire'>): Promise<DecidedBefore | null> {
     const { key, engine } = this.context;
     if (await this.approvals.expire(call, reason)) return null;
@@ -254,7 +259,7 @@ export class StoreWriter {
     return engine.store.moveCall(key, { id: call.id, ...LEDGER.take }, null);
   }
 
-  /** The message whose calls are all answered but which the model did not continue, because its process died in between. */
+  /** The newest message, if all of its calls are answered but the model has not continued it, because the process died in between. */
   private async unfinished(messageId: string | undefined): Promise<Message | null> {
     const { key, engine, history } = this.context;
     const { events } = await history.load();
@@ -265,7 +270,7 @@ export class StoreWriter {
     return isThat ? message : null;
   }
 
-  /** The last message, if it has this id and was cut; otherwise null. Its text is added to the history for the model. */
+  /** The last message, if it has this id and was cut off; otherwise null. Adds text that the history lacks to the history, so that the model gets it. */
   private async findCut(messageId: string): Promise<Message | null> {
     const { key, engine, history } = this.context;
     const { messages } = await recentMessages(engine.store, key);
@@ -275,7 +280,7 @@ export class StoreWriter {
     return last;
   }
 
-  /** Adds a response for every call in the history that has none and does not wait; returns the chunks that the message lacks. */
+  /** Adds an error to the history for every call that has no response and does not wait. Returns the chunks with outcomes that the message lacks. */
   private async closeDangling(write: WriteOf<'close-dangling'>): Promise<Chunk[]> {
     const { output, history } = this.context;
     const { errorText, messageId, waiting } = write;
@@ -289,7 +294,7 @@ export class StoreWriter {
     return [...closed, ...missed];
   }
 
-  /** Cuts the text of a message to the share that was played; returns how many characters are left, null when it has no text. */
+  /** Cuts the text of a message to the share that was played. Returns the number of characters that are left; null when the message has no text. */
   private async cut(messageId: string, share: number): Promise<number | null> {
     const { engine, output, history } = this.context;
     const message = await output.load(messageId);
@@ -300,12 +305,12 @@ export class StoreWriter {
     return length;
   }
 
-  /** Adds the text that the agent wrote before an abort or a failure, or that the application lets it say, to the history: ADK does not store it. */
+  /** Adds text to the history that ADK does not store: what the agent wrote before an abort or a failure, or a text of the application. */
   private async storeText({ messageId, text, isSpoken }: WriteOf<'store-text'>): Promise<void> {
     const { history, engine } = this.context;
     const { events } = await history.load();
     const last = events.findLast((event) => event.content?.parts?.length);
-    // ADK may have stored the whole text before the run was stopped, without passing the event on. Then nothing is missing.
+    // ADK may have stored the whole text before the run was stopped, without sending the event to the server. Then nothing is missing.
     const isStored = !isSpoken && last?.content?.parts?.some((part) => part.text?.startsWith(text));
     if (isStored && last?.content?.role === 'model') return;
     await history.append(

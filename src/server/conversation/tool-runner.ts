@@ -23,20 +23,20 @@ export interface ToolRunnerContext {
   inner: InnerHost;
   /** Applies an input that a tool causes, such as its outcome, to the state. */
   apply: (input: Input) => void;
-  /** What the state knows of the circumstances of a call. */
+  /** Returns the facts that a tool gets about its call, as far as the state knows them. */
   circumstancesOf: (callId: string) => Circumstances;
   /** The fields of every log line. */
   logFields: () => Record<string, unknown>;
 }
 
-/** Runs the stored calls of a conversation on the server, one after the other: only the call with the tool lock runs. */
+/** Runs the tools of a conversation's stored calls on the server, and the after-tool callbacks. A tool starts when its call has the tool lock. */
 export class ToolRunner {
-  /** The lock and the deadlines of the tools; ADK's own loop uses them too. */
+  /** The lock and the timeouts of the tools. ADK's own loop uses the same object, so a tool that it runs waits for the same lock. */
   readonly tools: ServerTools;
   private readonly context: ToolRunnerContext;
   private readonly releases = new Map<string, () => void>();
   private stopping = new AbortController();
-  /** Calls whose tool was started here. */
+  /** The ids of the calls whose tool was started in this process. */
   private readonly started = new Set<string>();
   private readonly openedAt: number;
 
@@ -64,7 +64,7 @@ export class ToolRunner {
     });
   }
 
-  /** Waits for the tool lock. A call that stops waiting because tools are aborted gets no input. Never rejects. */
+  /** Waits for the tool lock, and then applies the input `lock-acquired`. If tools are aborted meanwhile, there is no input. Never rejects. */
   async acquireLock(call: CallRecord): Promise<void> {
     // A call of an unknown tool waits for the lock too, and fails when it runs.
     const tool = await toolOf(this.context, call).catch(() => undefined);
@@ -88,19 +88,19 @@ export class ToolRunner {
     apply({ type: 'tool-ended', callId: call.id, outcome });
   }
 
-  /** Calls the after-tool callbacks with an output that came from a client. Never rejects. */
+  /** Calls the after-tool callbacks with an output that a client sent. Never rejects. */
   async runCallbacks(call: CallRecord, output: unknown): Promise<void> {
     const outcome = await this.outcomeOf(call, (execution) => answerDeferred(execution, output));
     this.context.apply({ type: 'tool-ended', callId: call.id, outcome });
   }
 
-  /** Aborts the tools that run, and the calls that wait for the lock. */
+  /** Aborts the running tools, and removes the calls that wait for the lock. */
   abort(): void {
     this.stopping.abort();
     this.stopping = new AbortController();
   }
 
-  /** Whether the tool of a call may have been started before, here or by an earlier process. */
+  /** Whether the tool of a call may have been started before, by this process or an earlier one. Records that this process starts it now. */
   private isContinued({ id, issuedAt }: CallRecord): boolean {
     const wasStarted = this.started.has(id) || issuedAt < this.openedAt;
     this.started.add(id);

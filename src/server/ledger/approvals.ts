@@ -38,17 +38,17 @@ import type {
 } from '../store/store.ts';
 import type { RefusedAnswers } from './refused-answers.ts';
 
-/** The result of a decision: it counts, it changes nothing, or it is refused. */
+/** The result of a decision: it takes effect (`counts`), changes nothing, ends its call, or is refused. */
 export type Verdict =
-  /** `isRepeated`: the same decision counted before. */
+  /** `isRepeated`: the same decision was stored before. */
   | { kind: 'counts'; call: CallRecord; isRepeated: boolean }
   | { kind: 'ignored' }
-  /** The user who decided has signed out: the call has ended. */
+  /** The user who approved has signed out, so the call has ended. */
   | { kind: 'ended'; call: CallRecord }
-  /** `decided`: the stored call, when an earlier decision about it was a different one. */
+  /** `decided`: the stored call, when an earlier decision about it differs. */
   | { kind: 'refused'; why: string; decided?: CallRecord };
 
-/** The steps of the ledger, each from one status to another. A step happens only if the call still has its first status. */
+/** The steps of the ledger: each moves a call from one status to another, and only if the stored call has the status `from`. */
 export const LEDGER = {
   show: { from: 'requested', to: 'requested' },
   expire: { from: 'requested', to: 'expired' },
@@ -60,13 +60,13 @@ export const LEDGER = {
   consume: { from: 'approved', to: 'running' },
   take: { from: 'ready', to: 'running' },
   park: { from: 'running', to: 'parked' },
-  /** An agent that is used as a tool continues: the calls inside it have ended. */
+  /** An agent that is used as a tool continues, because the calls inside it have ended. */
   resume: { from: 'parked', to: 'ready' },
-  /** The process died while an agent that is used as a tool ran: the run continues from its stored events. */
+  /** An earlier process died while an agent that is used as a tool ran. The run of the agent continues from its stored events. */
   restart: { from: 'running', to: 'ready' },
 } as const satisfies Record<string, { from: CallStatus; to: CallStatus }>;
 
-/** How a new decision sees each status of a call. `used`: the approval was consumed, the call has ended, or the call needs no approval. */
+/** What each status of a call means for a new decision. `used`: the approval was consumed, or the call has ended or needs none. */
 const FOUND: Readonly<Record<CallStatus, 'undecided' | 'approved' | 'denied' | 'expired' | 'used'>> = {
   requested: 'undecided',
   approved: 'approved',
@@ -78,7 +78,7 @@ const FOUND: Readonly<Record<CallStatus, 'undecided' | 'approved' | 'denied' | '
   settled: 'used',
 };
 
-/** The stored decision about a call; null when there is none, or when it was consumed. */
+/** The stored decision about a call; null when there is none, or when its approval was consumed. */
 export function decisionIn({ status }: CallRecord): boolean | null {
   return status === 'approved' || status === 'denied' ? status === 'approved' : null;
 }
@@ -88,12 +88,12 @@ export function isUndecided({ status }: CallRecord): boolean {
   return status === 'requested';
 }
 
-/** The error text of a call that the user did not decide, or answer, in time. */
+/** The error text of a call that the user did not decide or answer in time. */
 export function timeoutText({ approvalId }: CallRecord): string {
   return approvalId === null ? QUESTION_TIMED_OUT : APPROVAL_TIMED_OUT;
 }
 
-/** The outcome of a call that timed out; null when a call in this state has no deadline. */
+/** The outcome of a call that timed out; null when a call with this status cannot time out. */
 export function timeoutOutcome(call: CallRecord): Failure | null {
   const { status, runsOn, toolName } = call;
   if (status === 'requested') return { kind: 'error', errorText: timeoutText(call) };
@@ -102,7 +102,7 @@ export function timeoutOutcome(call: CallRecord): Failure | null {
     : null;
 }
 
-/** The outcome of a call that a process left unfinished when it died; null when the call continues. */
+/** The outcome of a call that a process left open when it died; null when the call stays open. */
 export function unfinishedOutcome(call: CallRecord): CallOutcome | null {
   const { status, reason, runsOn, approvalId, agents } = call;
   if (status === 'denied' && approvalId !== null) return { kind: 'denied', reason };
@@ -112,7 +112,7 @@ export function unfinishedOutcome(call: CallRecord): CallOutcome | null {
   return isLost ? { kind: 'error', errorText: OUTCOME_UNKNOWN } : null;
 }
 
-/** The state of a call that another process left open. `isShown`: whether a message shows its approval request. */
+/** The state of a call that another process left open. `isShown`: whether its message shows its approval request or question. */
 export function stateOf(
   { status, runsOn }: CallRecord,
   isShown: boolean,
@@ -130,12 +130,12 @@ export function stateOf(
   }
 }
 
-/** SHA-256 over JSON with sorted keys: the same arguments always give the same hash. */
+/** The SHA-256 of the arguments as JSON with sorted keys, so that equal arguments have equal hashes. */
 export function hashArgs(args: unknown): string {
   return createHash('sha256').update(canonicalJson(args)).digest('hex');
 }
 
-/** The objects that the approvals of all sessions share. The engine has them. */
+/** The objects that the `Approvals` of all sessions share. The engine has them. */
 export interface LedgerContext {
   store: Store;
   clock: Clock;
@@ -146,8 +146,8 @@ export interface LedgerContext {
 }
 
 /**
- * The approvals of one session. Each step is stored together with its audit line before it takes effect, and only if the record still has the expected
- * status.
+ * The ledger of one session: its approvals, and the answers to its questions. A step is stored together with its audit line before it takes effect,
+ * and only if the stored call still has the expected status.
  */
 export class Approvals {
   private readonly store: Store;
@@ -167,8 +167,8 @@ export class Approvals {
   }
 
   /**
-   * Applies the decision of a user to the call that it names, and stores the acceptance of its request. `by`: the application and the person, for the audit
-   * line, when an application decided in the name of a person.
+   * Applies a decision to the call that it names. The acceptance of its request is stored with it. `by`: the application and the person, when an
+   * application decides in the name of a person.
    */
   async decide(
     answer: Extract<Answer, { kind: 'decision' }>,
@@ -182,7 +182,7 @@ export class Approvals {
     const wanted = answer.approved ? 'approved' : 'denied';
     const found = FOUND[call.status];
     if (found === 'used') return { kind: 'ignored' };
-    // The client repeats its decision, because it does not know that the first one counted.
+    // The client repeats its decision, for instance because it lost its connection before the acknowledgement.
     if (found === wanted) return { kind: 'counts', call, isRepeated: true };
     if (found === 'expired') return refuse(call, 'expired');
     if (found !== 'undecided') return { ...(await refuse(call, `already ${found}`)), decided: call };
@@ -197,7 +197,7 @@ export class Approvals {
       await this.expire(call);
       return refuse(call, 'expired');
     }
-    // Only the provider says that the user has signed in: no client may approve that.
+    // Only the sign-in provider can prove that the user has signed in, so a client alone cannot approve such a call.
     const needsProof = answer.approved && call.question?.kind === 'sign-in';
     if (needsProof && !this.toolSignIns.proves(call, answer.payload))
       return refuse(call, 'needs a sign-in at its address');
@@ -218,7 +218,7 @@ export class Approvals {
     return decided ? { kind: 'counts', call: decided, isRepeated: false } : { kind: 'ignored' };
   }
 
-  /** Refuses a decision of a user who has signed out. An approval ends its call, which is returned then. */
+  /** Refuses a decision of a user who has signed out. An approval ends its call, and then the call is returned; otherwise null. */
   async refuseSignedOut(
     answer: Extract<Answer, { kind: 'decision' }>,
     isShown: (call: CallRecord) => boolean,
@@ -230,7 +230,7 @@ export class Approvals {
     return ended;
   }
 
-  /** Ends a call for good, because the user who approved it has signed out; null when the call no longer has the status from which `step` starts. */
+  /** Ends a call, because the user who approved it has signed out. Returns null when the stored call no longer has the status from which `step` starts. */
   async signedOut(
     call: CallRecord,
     step: 'sign-out-asked' | 'sign-out-approved',
@@ -247,7 +247,7 @@ export class Approvals {
     return moved;
   }
 
-  /** Consumes an approval, so that its tool may run: returns the call once, and null to every later caller. */
+  /** Consumes an approval, so that its tool may run. Returns the call to the first caller, and null to every later one. */
   async consume(call: CallRecord, expiresAt: number | null): Promise<CallRecord | null> {
     return this.store.moveCall(
       this.key,
@@ -256,7 +256,7 @@ export class Approvals {
     );
   }
 
-  /** Expires an approval request: the user did not decide in time, or can no longer decide. */
+  /** Expires an approval request or a question. Returns null when the stored call no longer waits for the user. */
   async expire(call: CallRecord, reason: string | null = null): Promise<CallRecord | null> {
     const event =
       call.approvalId === null ? this.answered(call, 'expired') : this.decided(call, 'expired', null);
@@ -271,7 +271,10 @@ export class Approvals {
     return expired;
   }
 
-  /** Records a step of a question: the user answered it, declined it, or sent an answer that does not fit; or a tool asks for approval while it runs. */
+  /**
+   * Records a step of a question, in which the user answered or declined it or sent an answer that does not fit, or `ask`: a running tool asks for
+   * approval.
+   */
   async record(
     step: 'answer' | 'decline' | 'refuse' | 'ask',
     call: CallRecord,
@@ -292,7 +295,7 @@ export class Approvals {
     if (moved) event?.happened();
   }
 
-  /** The event for a decision about a call; null without a listener. */
+  /** The event for a decision about a call; null when the application does not want events. */
   private decided(
     call: CallRecord,
     decision: 'approved' | 'denied' | 'expired',
@@ -301,7 +304,7 @@ export class Approvals {
     return this.events.isIdle ? null : approvalDecided(this.events, this.key, call, { decision, by });
   }
 
-  /** The event for the answer to a question; null without a listener. */
+  /** The event for the end of a question; null when the application does not want events. */
   private answered(call: CallRecord, outcome: 'answered' | 'declined' | 'expired'): PreparedEvent | null {
     return this.events.isIdle ? null : questionAnswered(this.events, this.key, call, outcome);
   }
@@ -336,10 +339,7 @@ export class Approvals {
   }
 }
 
-/**
- * Whether an answer names this call: by the id of the call, or in the confirmation dialect by the id of its confirmation, which is a separate tool
- * call.
- */
+/** Whether a decision names this call: by the id of the call, or with `confirmations: 'tool'` by the id of its confirmation. */
 function namesCall(answer: { toolCallId: string }, call: CallRecord): boolean {
   return answer.toolCallId === call.id || answer.toolCallId === call.approvalId;
 }
@@ -372,35 +372,34 @@ export class NothingOpen extends ProtocolError {
 }
 
 /**
- * The outcome of a call: the output of the tool, a denial, or an error text. With an output, `actions` are the state changes of the tool, and `session` is
- * the session as the tool read it, with which the store finds conflicting changes.
+ * The outcome of a call: an output, a denial, or an error text. With an output, `actions` are the state changes of the tool. `session` is the session
+ * as the tool read it, with which the store finds conflicting changes.
  */
 export type CallOutcome =
   | { kind: 'output'; output: unknown; actions?: EventActions; session?: AdkSession; files?: FileChunk[] }
   | Failure
   | { kind: 'denied'; reason: string | null };
 
-/** The outcome of a call without output. */
+/** The outcome of a call that ended with an error. */
 export interface Failure {
   kind: 'error';
   errorText: string;
   interrupted?: true;
-  /** The user declined to answer. */
   declined?: true;
 }
 
-/** The outcome of a call that the user or the model cancelled. */
+/** The outcome of a call that an interruption ended. */
 export const INTERRUPTION: CallOutcome = { kind: 'error', errorText: INTERRUPTED, interrupted: true };
 
 /** The outcome of a call whose approver has signed out. */
 export const SIGNED_OUT_END: Failure = { kind: 'error', errorText: SIGNED_OUT };
 
-/** Converts the outcome of a deferred tool to the outcome of its call. The outcome `waits` gives the output null. */
+/** Converts the outcome of a tool to that of its call. The outcome `waits` of a long-running tool gives the output null. */
 export function outcomeOf(outcome: Exclude<Outcome, { kind: 'asks' }>): CallOutcome {
   return outcome.kind === 'waits' ? { kind: 'output', output: null } : outcome;
 }
 
-/** The function response that the model gets for the call. */
+/** The function response with which the model gets the outcome of a call. */
 export function responseOf(outcome: CallOutcome): Record<string, unknown> {
   switch (outcome.kind) {
     case 'output':
@@ -414,7 +413,7 @@ export function responseOf(outcome: CallOutcome): Record<string, unknown> {
   }
 }
 
-/** Creates the event that adds the response of a call to the history. Its metadata has the kind of the outcome. */
+/** Creates the event that adds the response of a call to the history. Its metadata (`settled`) names the kind of the outcome. */
 export function endEvent(call: CallRecord, outcome: CallOutcome): Event {
   const { id, toolName: name } = call;
   const response = responseOf(outcome);
@@ -428,7 +427,7 @@ export function endEvent(call: CallRecord, outcome: CallOutcome): Event {
   return within ? answerWithin(event, within) : event;
 }
 
-/** The chunk with which clients get the outcome. */
+/** The chunk with which clients get the outcome of a call. */
 export function outputChunk(
   toolCallId: string,
   outcome: CallOutcome,

@@ -4,10 +4,10 @@ import { SERVER_METADATA } from '../../protocol/wire/values.ts';
 import type { Circumstances } from '../conversation/state/inputs.ts';
 import type { CallRecord, SessionKey, Store } from '../store/store.ts';
 
-/** How many messages or audit lines are read at a time. */
+/** How many messages or audit lines are read from the store at a time. */
 const PAGE = { count: 50, bytes: 256 * 1024 };
 
-/** Adds to what the state knows of a call what only the store has. */
+/** Adds the facts about a call that only the store has to those that the state knows. */
 export async function completeFacts(
   { facts, metadataBefore: before, approverOf: call }: Circumstances,
   store: Store,
@@ -18,7 +18,7 @@ export async function completeFacts(
   return { request, metadata, decidedBy: call ? await approverOf(call, store, key) : facts.decidedBy };
 }
 
-/** The metadata of the last user message before a message of the agent; of the last one at all when the message is not stored yet. */
+/** The metadata of the last user message before an assistant message, or of the last user message of all when the assistant message is not stored yet. */
 async function metadataBefore(
   messageId: string | null,
   store: Store,
@@ -38,7 +38,7 @@ function metadataOf({ metadata = {} }: Message): PageMetadata {
   return Object.fromEntries(Object.entries(metadata).filter(([name]) => !SERVER_METADATA.has(name)));
 }
 
-/** Who approved a call, from the audit log; null when the log does not say it. */
+/** Who approved a call, from the audit log; null when the log does not have the approval. */
 async function approverOf(call: CallRecord, store: Store, key: SessionKey): Promise<CallDecider | null> {
   let before: number | undefined;
   for (;;) {

@@ -13,15 +13,15 @@ export interface DecisionCallbackContext {
 }
 
 /**
- * Calls `onApproved` or `onDenied` of the tool of a call whose decision was stored just now. Nothing waits for them, because a slow function must not hold up the
- * conversation. Never rejects: the decision stands, whatever they do.
+ * Calls `onApproved` or `onDenied` of a tool, after the decision about one of its calls was stored. Never rejects: a failure of the function is
+ * logged, and the decision remains. The caller does not wait for the promise, because a slow function must not delay the conversation.
  */
 export async function tellTool(
   { key, logger, findTool }: DecisionCallbackContext,
   call: CallRecord,
   decidedBy: CallDecider,
 ): Promise<void> {
-  // A sign-in lends a credential; it approves nothing.
+  // A call that asks for a sign-in gets a credential by it, and no approval.
   if (call.question?.kind === 'sign-in') return;
   const approved = decisionIn(call) === true;
   const { id: callId, toolName, args, reason } = call;

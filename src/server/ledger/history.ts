@@ -14,7 +14,7 @@ import { textOf } from '../output/output.ts';
 import type { StoreSessionService } from '../store/adk-sessions.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey, Store } from '../store/store.ts';
 
-/** How much of an old history is read at once. */
+/** How much of a history is read from the store at once, when more than its loaded events is needed. */
 const PAGE = { events: 500, bytes: 4 * 1024 * 1024 };
 
 /** Prefix of a key in the session's state. The rest is the name of an agent that was used as a tool, and has a session of its own. */
@@ -32,11 +32,11 @@ export function innerAgentsIn(state: Readonly<Record<string, unknown>>): string[
 
 /** The agent's history of a session: the events that ADK writes, and those that the server adds because ADK does not write them. */
 export class History {
-  /** The key of the session in ADK's form. */
+  /** The key of the session, with the names of its parts in ADK. */
   readonly key: { appName: string; userId: string; sessionId: string };
   private readonly service: StoreSessionService;
   private readonly owned: OwnedKey;
-  /** The sessions of agents that are used as tools, by the name of the agent; this process owns them too. */
+  /** The keys of the sessions of agents that are used as tools, by the name of the agent. This process owns these sessions, too. */
   private readonly inner = new Map<string, Promise<OwnedKey>>();
 
   constructor(service: StoreSessionService, owned: OwnedKey) {
@@ -51,7 +51,7 @@ export class History {
     return this.read({ forTools: false });
   }
 
-  /** Like `load`, but also reads the newest state that the session shares with other sessions of the user and the app. For tools. */
+  /** Like `load`, but also reads the newest state that the session shares with other sessions of the user and of the app. For tools. */
   loadForTools(): Promise<AdkSession> {
     return this.read({ forTools: true });
   }
@@ -62,7 +62,7 @@ export class History {
     return session;
   }
 
-  /** The session of an agent that is used as a tool, which has the id of this session; created with `state` when it does not exist. */
+  /** The session of an agent that is used as a tool. It has the same id as this session, and is created with `state` when it does not exist. */
   async loadInner(agentName: string, state: Record<string, unknown>): Promise<AdkSession> {
     const { service, owned, inner } = this;
     const note = () => this.append(createEvent({ author: 'user', actions: noteOfInner(agentName) }));
@@ -78,17 +78,20 @@ export class History {
     }
   }
 
-  /** A recorded call of the session; null when there is none with this id. */
+  /** The recorded call of the session with this id; null when there is none. */
   findCall(store: Store, id: string): Promise<CallRecord | null> {
     return store.findCall(this.owned, { id });
   }
 
-  /** Whether the history has events before those that a session was returned with. */
+  /** Whether the stored history has events before those of this loaded session. */
   hasOlder(session: AdkSession): boolean {
     return this.service.hasOlder(session);
   }
 
-  /** The events that answer calls inside the agent that is the tool of a call, by the ids of the answered calls. */
+  /**
+   * The events that answer calls which an agent that is used as a tool made, by the id of the answered call. `callId`: the call of that agent. `ids`:
+   * the calls to look for.
+   */
   async answersWithin(store: Store, callId: string, ids: ReadonlySet<string>): Promise<Map<string, Event>> {
     const found = new Map<string, Event>();
     const look = (events: readonly Event[]) => {
@@ -108,21 +111,24 @@ export class History {
     return found;
   }
 
-  /** This process no longer owns the session, nor those of the agents that are used as tools. */
+  /** Records that this process no longer owns the session, nor the sessions of its agents that are used as tools. */
   disown(): void {
     const { service, owned, inner } = this;
     service.disown(owned);
     for (const taken of inner.values()) taken.then((key) => service.disown(key)).catch(() => undefined);
   }
 
-  /** Adds an event, and stores the request that is accepted with it. */
+  /** Adds an event. If there is an `accepted` request, it is stored together with the event. */
   async append(event: Event, accepted?: AcceptedRequest): Promise<void> {
     const session = await this.load();
     if (accepted) await this.service.appendChange({ session, event }, accepted);
     else await this.service.appendEvent({ session, event });
   }
 
-  /** Stores the state changes of a tool; `session` is the session as the tool read it. Throws a `StateConflict` when the same state has changed since. */
+  /**
+   * Adds an event with the state changes of a tool. `session` is the session as the tool read it. Throws a `StateConflict` when the same state has
+   * changed since.
+   */
   appendChange(event: Event, session: AdkSession, accepted?: AcceptedRequest): Promise<void> {
     return this.service.appendChange({ session, event }, accepted);
   }
@@ -135,7 +141,7 @@ export class History {
     await this.cutText(before - length);
   }
 
-  /** Cuts `count` characters off the end of the agent's text since the last user message. */
+  /** Removes the last `count` characters of the agent's text since the last user message, from the events. */
   private async cutText(count: number): Promise<void> {
     const session = await this.load();
     let rest = count;
@@ -154,17 +160,17 @@ export class History {
     }
   }
 
-  /** Stores the id of the active connection in the state, so that tools can read it. */
+  /** Stores the id of the active connection in the session state, so that tools can read it. */
   async identify(connectionId: string): Promise<void> {
-    // The event has a fixed id, so that the next connection replaces it: reconnecting does not lengthen the history.
+    // The event has a fixed id, so that the event of the next connection replaces it. Otherwise each reconnection would add an event to the history.
     const id = 'client_identifier';
     await this.append(createEvent({ id, author: 'user', actions: { stateDelta: { [id]: connectionId } } }));
   }
 
   /**
-   * Rewinds the history to before a user message. With `again` the message restarts: it is rewound only if it led to nothing but text of the agent
-   * and calls that were not recorded before the process died; these calls get an error as their response, so that no call is without one. `before`
-   * reads the ids of the newest stored messages before this one.
+   * Rewinds the history to before a user message. With `again` the turn of the message starts again. Then the history is rewound only if after the
+   * message it has nothing but text of the agent and calls that were not recorded before the process died. These calls get an error as their
+   * response, so that every call has one. `before` reads the ids of the newest stored messages before this one.
    */
   async rewindTo(
     messageId: string,
@@ -173,18 +179,18 @@ export class History {
   ): Promise<void> {
     const session = await this.load();
     const { events } = session;
-    // Take the newest event with this id: an earlier one may belong to a message that was rewound.
+    // Take the newest event with this id. An older one may be from before an earlier rewind to the same message.
     const index = events.findLastIndex(
       ({ author, customMetadata }) => author === 'user' && customMetadata?.messageId === messageId,
     );
     const event = events[index];
     if (!event) {
       if (again || !this.service.hasOlder(session)) return;
-      // A spoken user message has no event with its id. If an event of an older message is loaded, the message itself is not older than the loaded
-      // events, so it must be a spoken one: nothing is rewound.
+      // The history has no event with the id of a spoken user message. If an event of an older message is loaded, the event of this message would be
+      // loaded too. So it is a spoken message, and nothing is rewound.
       const older = await before();
       if (events.some(({ customMetadata }) => older.has(customMetadata?.messageId))) return;
-      // The message is older than the loaded events: all of them are rewound.
+      // The message is older than the loaded events, so all of them are rewound.
       await this.append(rewindEvent(messageId));
       this.service.forget(this.owned);
       return;
@@ -214,8 +220,9 @@ export class History {
 }
 
 /**
- * Whether an event after a user message may have had effects outside the history: a call was answered, waits, or may have been run by ADK itself. In a live
- * run ADK runs no tools, so only calls that wait count there. A user message of a live run has no invocation id, because the server writes it, not ADK.
+ * Whether an event after a user message shows that its turn may have had effects outside the history: a call was answered, waits, or may have been
+ * run by ADK. In a live run ADK runs no tools, so only calls that wait are such. A user message of a live run has no invocation id, because the
+ * server writes its event, not ADK.
  */
 function hasEffects(event: Event, message: Event, waiting: ReadonlySet<string>): boolean {
   if (getFunctionResponses(event).length > 0 || event.author === 'user')
@@ -225,8 +232,8 @@ function hasEffects(event: Event, message: Event, waiting: ReadonlySet<string>):
 }
 
 /**
- * Completes stored messages from the history. A process may die after it stored the response of a tool and before it stored the message that shows the
- * response. Then the message still shows the call as open, and the history is right.
+ * Completes stored messages from the history. A process may die after it stored the response of a tool in the history, and before it stored the
+ * message that shows the response. Then the message shows the call as open, although it has ended.
  */
 export async function reconcile(
   store: Store,
@@ -246,8 +253,8 @@ export async function reconcile(
 }
 
 /**
- * The last message with the text that only the history has, because the process died after ADK stored the text. Null when no text is missing, or when
- * message and history do not match.
+ * Returns the last message with the text that only the history has, because the process died after ADK stored the text. Null when no text is missing,
+ * or when message and history do not match.
  */
 function withTextOfHistory(messages: Message[], session: AdkSession): Message | null {
   const message = messages.at(-1);
@@ -264,7 +271,7 @@ function withTextOfHistory(messages: Message[], session: AdkSession): Message | 
   return message;
 }
 
-/** Whether a part is text or reasoning that was not finished. */
+/** Whether a part is a text or reasoning block that is still open. */
 export function isStreaming(
   part: Message['parts'][number],
 ): part is Extract<Message['parts'][number], { type: 'text' | 'reasoning' }> {
@@ -276,7 +283,7 @@ function textIn(message: Message): string {
   return message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** The agent's text since the last user message, from the history; null when the history does not have that message. */
+/** The agent's text since the last user message, from the history; null when the loaded history does not have that user message. */
 function textSinceUser(messages: readonly Message[], events: readonly Event[]): string | null {
   const question = messages.findLast(({ role }) => role === 'user');
   const from = events.findLastIndex(
@@ -290,7 +297,7 @@ function textSinceUser(messages: readonly Message[], events: readonly Event[]): 
     .join('');
 }
 
-/** Adds text of the last message that is missing in the history, because ADK stores only complete responses. */
+/** Adds the text of the last message that the history lacks to the history. ADK stores only complete responses of the model. */
 export async function keepText(
   history: History,
   author: string,
@@ -310,14 +317,17 @@ export async function keepText(
   );
 }
 
-/** Whether a message of the agent can be continued: it has parts, and ended before the agent had finished it. */
+/** Whether an assistant message can be continued: it has parts, and was interrupted, failed, or was ended by a limit or a filter of the model. */
 export function wasCut({ role, parts, metadata = {} }: Message): boolean {
   const { interrupted, failed, finishReason } = metadata;
   const isCut = interrupted || failed || finishReason === 'length' || finishReason === 'content-filter';
   return role === 'assistant' && parts.length > 0 && isCut === true;
 }
 
-/** The chunks for outputs that are in the history but not in the message, and for the files that their tools saved. Calls that still wait are left out. */
+/**
+ * Returns the chunks for outcomes that the history has and the message does not show, and for the files that these tools saved. Calls that still wait
+ * are left out.
+ */
 export function missedOutputs(
   message: Message,
   session: AdkSession,
@@ -338,7 +348,10 @@ export function missedOutputs(
   });
 }
 
-/** The chunk for a response of the history. The event of a deferred call says which kind of outcome it is. */
+/**
+ * The chunk for a response in the history. The metadata of the response of a deferred call says which kind of outcome it is. Other responses are
+ * errors if they have only the field `error`.
+ */
 function outputChunk(
   toolCallId: string,
   response: Record<string, unknown>,

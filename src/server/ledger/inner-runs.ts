@@ -11,13 +11,13 @@ import type { Engine } from '../engine.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { History } from './history.ts';
 
-/** The engine and the history of a conversation. */
+/** What finding the tool of a call needs of a conversation. */
 export interface ToolSource {
   engine: Engine;
   history: History;
 }
 
-/** What the runs of agents that are used as tools need from a conversation. `defer` records a call. */
+/** Creates the interface through which runs of agents that are used as tools use their conversation. `defer` records a call that such an agent made. */
 export function innerHost(
   { engine: { store }, history }: ToolSource,
   defer: (call: DeferredCall) => Promise<void>,
@@ -35,12 +35,12 @@ export function innerHost(
   };
 }
 
-/** The tool of a recorded call, from the agents of this process; undefined when its agent has no tool of that name any more. */
+/** The tool of a recorded call, as the agents of this process define it; undefined when the agent of the call no longer has a tool of that name. */
 export async function toolOf(source: ToolSource, call: CallRecord): Promise<BaseTool | undefined> {
   return findTool(await placeOf(source, call), call.toolName);
 }
 
-/** The session and the agents among which the tool of a recorded call is found. */
+/** The session and the agents with which the tool of a recorded call is found and run. */
 export async function placeOf(source: ToolSource, call: CallRecord) {
   const { engine, history } = source;
   const { rootAgent, sessionService, runner, store, plugin } = engine;
@@ -55,7 +55,8 @@ export async function placeOf(source: ToolSource, call: CallRecord) {
   const inner = within && pausableAgent(await toolOf(source, within));
   if (!inner) throw new Error(`There is no tool any more whose agent could call "${call.toolName}".`);
   const session = await history.loadInner(inner.name, outer.state);
-  // The agent's session gets the outcomes of the calls inside it when the agent continues. Their state changes are shown here before that.
+  // The session of an agent that is used as a tool gets the outcomes of calls inside it only when the agent continues. A tool must see their state
+  // changes now, so they are added here.
   const ids = new Set(danglingCalls(session.events).map(({ id }) => id));
   for (const { actions } of (await history.answersWithin(store, agents.within, ids)).values())
     Object.assign(session.state, actions.stateDelta);

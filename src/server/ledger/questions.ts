@@ -4,8 +4,8 @@ import type { CallRecord } from '../store/store.ts';
 import type { CallOutcome, Failure } from './approvals.ts';
 
 /**
- * The outcome of a call for an answer (an output or a failure) of a client or the application. A failure declines a question. An answer that does not fit the
- * schema of its question is rejected, and the question stays open.
+ * The outcome of a call for an answer (an output or a failure) of a client or the application. A failure as the answer to a question means that the
+ * user declines to answer. An answer that does not fit the schema of its question is rejected, and the question stays open.
  */
 export function outcomeFrom(
   { question, approvalId }: CallRecord,
@@ -25,7 +25,7 @@ export function outcomeFrom(
 
 /**
  * Why a value does not fit the schema of a question; null when it fits, or when there is no schema. A model may write a schema that cannot be
- * compiled: it accepts every value, and the tool or node that asked checks the value itself.
+ * compiled. Then every value is accepted, and the tool or workflow node that asked checks the value itself.
  */
 function misfitOf(schema: Record<string, unknown> | undefined, value: unknown): string | null {
   const validator = schema && compile(schema);
@@ -37,7 +37,10 @@ function misfitOf(schema: Record<string, unknown> | undefined, value: unknown): 
     .join('; ');
 }
 
-/** The decision in the output of a confirmation, which in the confirmation dialect is a separate tool call; null when the output has no decision. */
+/**
+ * The decision in the output of a confirmation; null when the output contains none. With `confirmations: 'tool'` a confirmation is a tool call of its
+ * own.
+ */
 export function decisionFrom({ id, approvalId }: CallRecord, output: unknown): Answer | null {
   const { confirmed, payload } = (output ?? {}) as { confirmed?: unknown; payload?: unknown };
   if (typeof confirmed !== 'boolean') return null;
@@ -50,7 +53,7 @@ export function decisionFrom({ id, approvalId }: CallRecord, output: unknown): A
   };
 }
 
-/** The outcome of a call that asks the user a second time, with `question`. */
+/** The outcome of a call whose tool asks the user a second time, with `question`. */
 export function askedTwice({ toolName, question: before }: CallRecord, question: Question): Failure {
   const errorText = [before?.kind, question.kind].includes('sign-in')
     ? `${toolName} asked the user a second time: a call can ask for a sign-in or for an approval, not for both, and once.`
@@ -70,7 +73,8 @@ function compile(schema: Record<string, unknown>): z.ZodType | undefined {
 }
 
 /**
- * The chunk of an approval request. `queued`: how many more requests of its message are sent after it. `byTool`: the text from the definition of the tool.
+ * The chunk of an approval request. `queued`: how many more approval requests of its message will follow. `byTool`: the text from the definition of
+ * the tool, if the call has no text of its own.
  */
 export function approvalRequest(
   { approvalId, id, expiresAt, question }: CallRecord,

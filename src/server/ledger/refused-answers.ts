@@ -3,23 +3,25 @@ import type { Logger } from '../logger.ts';
 import { nameOf } from '../store/rules.ts';
 import type { AuditEntry, SessionKey, Store } from '../store/store.ts';
 
-/** The time over which refused answers of a user are counted. */
+/** How long the refused answers of a user are counted together. */
 const WINDOW_MS = 60_000;
-/** The largest number of `refused` lines of one user in that time; further refused answers are only counted. */
+/** The largest number of `refused` lines of one user in that time. Further refused answers are only counted. */
 const MAX_LINES = 30;
 
-/** The refused answers of one user in the current window. */
+/** The refused answers of one user in the current minute. */
 interface Window {
-  /** The lines that were written, by their content. */
+  /** The lines that were written: session, approval, call and reason as JSON. */
   written: Set<string>;
-  /** The number of refused answers that got no line, by session. */
+  /** The number of refused answers that got no line, by the name of the session. */
   folded: Map<string, { key: SessionKey; count: number }>;
+  /** Cancels the timer that ends the minute. */
   cancel: () => void;
 }
 
 /**
- * Writes refused answers to the audit log, and limits the number of lines. Within a minute an answer that is refused again for the same reason gets no second
- * line, and a user gets at most 30 lines; at the end of the minute one line for each session says how many answers got no line. Each node counts by itself.
+ * Writes refused answers to the audit log, and limits the number of lines. An answer that is refused again for the same reason within a minute gets
+ * no second line, and a user gets at most 30 lines. At the end of the minute one line for each session says how many answers got no line. Each node
+ * counts only the answers that it refuses.
  */
 export class RefusedAnswers {
   private readonly store: Store;
@@ -33,7 +35,7 @@ export class RefusedAnswers {
     this.logger = logger;
   }
 
-  /** Writes the line of a refused answer, or counts the answer. */
+  /** Writes the line of a refused answer, or only counts the answer. */
   async write(key: SessionKey, line: AuditEntry): Promise<void> {
     const { written, folded } = this.windowOf(key);
     const what = JSON.stringify([key.id, line.approvalId, line.toolCallId, line.reason]);
@@ -48,7 +50,7 @@ export class RefusedAnswers {
     else if (folded.size < MAX_LINES) folded.set(session, { key, count: 1 });
   }
 
-  /** Writes the lines of answers that were only counted. The store must still be open. */
+  /** Writes the lines for answers that were only counted. Call it while the store is still open. */
   async close(): Promise<void> {
     const ends = [...this.windows.keys()].map((name) => this.end(name));
     await Promise.all(ends).catch((error: unknown) => this.failed(error));
@@ -67,7 +69,7 @@ export class RefusedAnswers {
     return window;
   }
 
-  /** Ends a window: writes a line for each session with the number of answers that were only counted. */
+  /** Ends the minute of a user: writes a line for each session with the number of answers that were only counted. */
   private async end(name: string): Promise<void> {
     const window = this.windows.get(name);
     this.windows.delete(name);
@@ -75,7 +77,7 @@ export class RefusedAnswers {
     const folded = [...(window?.folded.values() ?? [])];
     await Promise.all(
       folded.map(async ({ key, count }) => {
-        // A deleted session keeps no audit lines about answers that belonged to no call.
+        // The audit log of a deleted session gets no line about answers that belonged to no call.
         if (await this.store.findSession(key)) await this.store.audit(key, foldedLine(count));
       }),
     );

@@ -1,45 +1,49 @@
 import { type Chunk, parseChunkId } from '../../protocol/index.ts';
 import type { OwnedKey } from '../store/store.ts';
 
-/** An entry of the log: a chunk, or the end of a response. Every entry has a number; only chunks carry it as their id. */
+/** An entry of the log: a chunk, or an end mark, which ends a response. Every entry has a number (`seq`). The id of a chunk contains that number. */
 export interface LogEntry {
   seq: number;
-  /** Null marks the end of a response. */
+  /** Null is an end mark. */
   chunk: Chunk | null;
 }
 
-/** The rest of an earlier log: its chunks without a gap, from the number `first` on. */
+/** The rest of an earlier log: its chunks from the number `first` on, without a gap. */
 export interface LogRemains {
   first: number;
   chunks: readonly (Chunk | null)[];
 }
 
-/** The part of a log that clients may get: the whole log, or the entries before the first one that must wait. */
+/** The part of a log that clients may get: the whole log, or the entries before the first one that is not released yet. */
 export interface ShownLog {
   readonly epoch: string;
-  /** The number of the oldest entry still kept. */
+  /** The number of the oldest entry that is still in the log. */
   readonly first: number;
-  /** The number of the last entry that clients may get, 0 when there is none. */
+  /** The number of the last entry that clients may get; 0 when there is none. */
   readonly last: number;
-  /** Whether chunks were already gathered into windows before they were released, so that a reader sends them at once. */
+  /** Whether text deltas waited for each other before they were released. Then a reader sends them at once, without waiting for more. */
   readonly isGathered?: boolean;
-  /** Whether another process may own the session by now. Until the lease is renewed, clients get nothing new, sound included. */
+  /**
+   * Whether another process may own the session by now, because the lease of this process may have ended. Until it is renewed, clients get nothing
+   * new, not even sound.
+   */
   readonly isHeld?: boolean;
-  /** The number of subscribed readers. */
+  /** How many listeners are subscribed. */
   readonly readers: number;
-  /** The entry with that number, if it is kept and clients may get it. */
+  /** The entry with that number, if it is still in the log and clients may get it. */
   at(seq: number): LogEntry | undefined;
-  /** Calls the listener whenever there are new entries; the returned function unsubscribes. */
+  /** Calls the listener whenever clients may get new entries. The returned function unsubscribes. */
   subscribe(listener: () => void): () => void;
 }
 
+/** The largest number of entries of a log. When it is exceeded, the older half is discarded. */
 const MAX_ENTRIES = 50_000;
-/** The largest number of characters of all entries together, because pictures and long outputs are chunks too. */
+/** The largest number of characters of all entries together. The number of entries alone is no limit, because pictures and long outputs are chunks too. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * The chunks that a session has sent, in order, so that a client that lost its connection gets the rest. It is in memory and bounded: the oldest entries are
- * discarded, and a reader that still needs them gets the stored messages instead.
+ * The chunks of a session, in order, so that a client that lost its connection gets the chunks since then. The log is in memory and bounded: the
+ * oldest entries are discarded, and a reader that still needs them gets the stored messages instead.
  */
 export class ChunkLog implements ShownLog {
   readonly epoch: string;
@@ -56,16 +60,17 @@ export class ChunkLog implements ShownLog {
     for (const chunk of chunks) this.append(chunk);
   }
 
-  /** The number of the last entry, 0 when there is none. */
+  /** The number of the last entry; 0 when there was none. */
   get last(): number {
     return this.base + this.entries.length - 1;
   }
 
-  /** The number of the oldest entry still kept. */
+  /** The number of the oldest entry that is still in the log. */
   get first(): number {
     return this.base;
   }
 
+  /** Adds an entry; null is an end mark. Returns the number of the entry. */
   append(chunk: Chunk | null): number {
     const seq = this.last + 1;
     this.entries.push({ seq, chunk });
@@ -76,19 +81,19 @@ export class ChunkLog implements ShownLog {
     return seq;
   }
 
-  /** The entry with that number, if it is kept. */
+  /** The entry with that number, if it is still in the log. */
   at(seq: number): LogEntry | undefined {
     return this.entries[seq - this.base];
   }
 
-  /** The number in a chunk id, if the log still has every entry after that chunk; otherwise null. */
+  /** The number in a chunk id, if the log has every entry after that chunk; otherwise null. */
   placeOf(chunkId: string): number | null {
     const named = parseChunkId(chunkId);
     if (named?.epoch !== this.epoch || named.seq < this.first - 1 || named.seq > this.last) return null;
     return named.seq;
   }
 
-  /** Discards every entry before that number. */
+  /** Discards every entry with a lower number. */
   drop(before: number): void {
     const count = Math.min(Math.max(before - this.base, 0), this.entries.length);
     if (count === 0) return;
@@ -97,7 +102,7 @@ export class ChunkLog implements ShownLog {
     this.base += count;
   }
 
-  /** Discards the older half of the entries, by size; the last entry stays. */
+  /** Discards the oldest entries until the size is at most half of the limit. The last entry stays. */
   private shrink(): void {
     let rest = this.characters;
     let before = this.base;
@@ -108,19 +113,19 @@ export class ChunkLog implements ShownLog {
     this.drop(before);
   }
 
-  /** Calls the listener after every append; the returned function unsubscribes. */
+  /** Calls the listener after every append. The returned function unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** The number of subscribed readers. */
+  /** How many listeners are subscribed. */
   get readers(): number {
     return this.listeners.size;
   }
 }
 
-/** Roughly the characters of a chunk. Only fields that can be long are measured exactly. */
+/** The approximate number of characters of a chunk. Only fields that can be long are measured. */
 function sizeOf(chunk: Chunk | null): number {
   switch (chunk?.type) {
     case 'text-delta':
@@ -147,14 +152,17 @@ function lengthOf(value: unknown): number {
   return (JSON.stringify(value)?.length ?? 0) + 256;
 }
 
-/** Whether this process can be sure that no other process has taken its sessions over. */
+/** Says whether this process is still sure to own its sessions: another process may become their owner only when the lease has ended. */
 export interface Lease {
   readonly isSure: boolean;
-  /** Calls `callback` when this process is sure again. The returned function unsubscribes. */
+  /** Calls `callback` whenever this process is sure again. The returned function unsubscribes. */
   onSure(callback: () => void): () => void;
 }
 
-/** A view of a log that ends at the last entry that was released with `show`. It is used where a chunk must be stored elsewhere before clients get it. */
+/**
+ * A view of a log that ends at the last entry that was released with `show`. It is for logs whose chunks clients may get only later, for instance
+ * after the hub has them.
+ */
 export class ReleasedLog implements ShownLog {
   readonly isGathered: boolean;
   private readonly log: ChunkLog;
@@ -162,7 +170,7 @@ export class ReleasedLog implements ShownLog {
   private shown: number;
   private readonly listeners = new Set<() => void>();
 
-  /** Releases all entries that the log has now. */
+  /** The entries that the log has now are released. */
   constructor(log: ChunkLog, { isGathered, lease }: { isGathered: boolean; lease: Lease | null }) {
     this.log = log;
     this.lease = lease;
@@ -209,17 +217,17 @@ export class ReleasedLog implements ShownLog {
 
 /** The log of one session while this process owns the session. */
 export interface SessionLog {
-  /** Every chunk, sent or not. */
+  /** The whole log, including entries that clients may not get yet. */
   readonly chunks: ChunkLog;
-  /** The part that clients may get. */
+  /** The part of the log that clients may get. */
   readonly shown: ShownLog;
   /** Resolves when clients may get every chunk that was appended so far; undefined if they already may. Rejects after a time limit. */
   released(): Promise<void> | undefined;
-  /** Sets a callback for stalls: it is called once when chunks have waited for seconds to be released. */
+  /** Sets the callback for stalls. A stall is reported once, when chunks have waited for several seconds to be released. */
   onStall?(callback: () => void): void;
-  /** Whether every entry from that number on is stored outside of this process. */
+  /** Whether every entry from that number on is stored outside of this process, or waits to be stored there. */
   keeps(from: number): boolean;
-  /** Closes the log: the session appends no more chunks. */
+  /** Closes the log. The session must append no further chunk. */
   close(): void;
   /** Removes the log, because its session is deleted. */
   remove(): void;
@@ -227,25 +235,25 @@ export interface SessionLog {
 
 /** Creates and opens the logs of sessions. */
 export interface Logs {
-  /** Opens the log of a session for its new owner: the log of an earlier owner, or a new one. */
+  /** Opens the log of a session for the new owner of the session: the log of an earlier owner, or a new one. */
   open(key: OwnedKey): Promise<SessionLog>;
-  /** Creates a new log to replace one that does not match the stored messages. */
+  /** Creates a new log in place of one that does not match the stored messages. */
   replace(log: SessionLog): SessionLog;
   /** Resolves when every chunk is stored outside of this process, or after a time limit. */
   close(): Promise<void>;
 }
 
-/** A new name for a log. */
+/** Returns a new name for a log. */
 export function newEpoch(newId: () => string): string {
   return newId().slice(0, 8);
 }
 
-/** Logs in memory: each ends with the process that owns it. */
+/** Creates logs in memory. Such a log is lost when this process ends. */
 export class MemoryLogs implements Logs {
   readonly #newId: () => string;
   readonly #lease: Lease | null;
 
-  /** Chunks that are appended while the `lease` may have ended are not released to clients. */
+  /** Chunks that are appended while the `lease` may have ended are released to clients when it is sure again. Null: this process can lose no session. */
   constructor(newId: () => string, lease: Lease | null) {
     this.#newId = newId;
     this.#lease = lease;

@@ -3,19 +3,22 @@ import type { OwnedKey } from '../store/store.ts';
 import type { Addition, LogWindow } from './hub.ts';
 import { ChunkLog, type Lease, type LogRemains, ReleasedLog, type SessionLog } from './log.ts';
 
-/** The largest number of characters of one log in the hub. A client that missed more starts from the stored messages. */
+/** The largest number of characters of one log in the hub. A client that missed more than that gets the stored messages. */
 const MAX_CHARACTERS = 1024 * 1024;
-/** A longer chunk is not replicated. Pictures are in the store anyway, and a client that lacks such a chunk cannot use the chunks before it. */
+/**
+ * The largest number of characters of a chunk in the hub. A longer chunk is left out. Then the next owner does not use the chunks before it either,
+ * and a client that lacks them gets the stored messages.
+ */
 const MAX_CHUNK_CHARACTERS = 128 * 1024;
-/** Replaces a chunk that is not replicated. */
+/** The JSON in the hub in place of a chunk that is left out. */
 const LEFT_OUT = '0';
 
-/** The callbacks from a replicated log to `ReplicatedLogs`. */
+/** The lease, and the functions of `ReplicatedLogs` that a replicated log calls. */
 export interface ReplicatedLogContext {
   lease: Lease | null;
-  /** Called when a chunk was appended; null is the end of a response. */
+  /** Called when an entry was appended; a null chunk is an end mark. */
   onAppended: (log: ReplicatedLog, chunk: Chunk | null) => void;
-  /** Resolves when the hub has every chunk so far; rejects after a time limit. */
+  /** Resolves when the hub has every chunk that was appended so far; rejects after a time limit. */
   wait: (log: ReplicatedLog) => Promise<void>;
   onClose: (log: ReplicatedLog) => void;
   onRemove: (log: ReplicatedLog) => void;
@@ -26,14 +29,14 @@ export class ReplicatedLog implements SessionLog {
   readonly key: OwnedKey;
   readonly chunks: ChunkLog;
   readonly shown: ReleasedLog;
-  /** Whether the hub needs the whole log again instead of the newest chunks. */
+  /** Whether the next write must contain the whole log, because the hub does not have the log or has an old one. */
   isWhole = false;
   private readonly context: ReplicatedLogContext;
   private readonly leave: () => void;
-  /** The windows that the hub has, oldest first: the number of the last chunk of each window, and its length. */
+  /** The windows that the hub has, oldest first: the owner's fence, the number of the last chunk, and the length of the JSON. */
   private windows: { fence: number; last: number; characters: number }[];
   private characters = 0;
-  /** The number of the newest chunk that was left out of the hub, or that the hub has discarded. */
+  /** The number of the newest chunk that the hub does not have, because it was left out or discarded there. */
   private missing: number;
   private stallCallback: () => void = () => undefined;
   private isStalled = false;
@@ -50,7 +53,7 @@ export class ReplicatedLog implements SessionLog {
     this.leave = chunks.subscribe(() => context.onAppended(this, chunks.at(chunks.last)?.chunk ?? null));
   }
 
-  /** Whether the hub has every chunk. */
+  /** Whether the hub has every chunk that was appended, except for those that are left out. */
   get isKept(): boolean {
     return this.shown.last === this.chunks.last;
   }
@@ -63,7 +66,7 @@ export class ReplicatedLog implements SessionLog {
     this.stallCallback = callback;
   }
 
-  /** Reports a stall, once: chunks have waited too long for the hub. */
+  /** Reports a stall, because chunks have waited too long for the hub. Reports each stall once. */
   stalled(): void {
     if (this.isStalled || this.isKept) return;
     this.isStalled = true;
@@ -99,7 +102,7 @@ export class ReplicatedLog implements SessionLog {
     return { key, epoch: chunks.epoch, last, text, isWhole, oldest: this.windows[0] ?? null };
   }
 
-  /** Records that the hub has an addition, so that clients may get its chunks. */
+  /** Records that the hub has an addition, and releases its chunks to clients. */
   added({ last, text, isWhole }: Addition): void {
     this.windows.push({ fence: this.key.fence, last, characters: text.length });
     this.characters += text.length;
@@ -108,6 +111,7 @@ export class ReplicatedLog implements SessionLog {
     this.shown.show(last);
   }
 
+  /** Forgets the oldest windows, which the hub may discard then, so that `more` characters fit. */
   private trim(more: number): void {
     let before = 0;
     for (const { characters, last } of this.windows) {
@@ -120,7 +124,7 @@ export class ReplicatedLog implements SessionLog {
   }
 }
 
-/** The chunks from a number on, in the form that the hub stores, and the number of the last chunk that is left out (0 when none is). */
+/** The chunks from a number on as a JSON array, and the number of the last chunk that is left out (0 when none is). */
 function textOf(log: ChunkLog, from: number): { text: string; missing: number } {
   let text = '';
   let missing = 0;
@@ -132,7 +136,7 @@ function textOf(log: ChunkLog, from: number): { text: string; missing: number } 
   return { text: `[${text}]`, missing };
 }
 
-/** The number of the first chunk to write when the hub needs the whole log: the newest chunks, up to about `MAX_CHARACTERS`. */
+/** The number of the first chunk to write when the hub needs the whole log: as many of the newest chunks as fit into `MAX_CHARACTERS`. */
 function placeOf(log: ChunkLog): number {
   let from = log.last + 1;
   for (let room = MAX_CHARACTERS; from > log.first && room > 0; from--) room -= jsonOf(log, from - 1).length;
@@ -144,7 +148,10 @@ function jsonOf(log: ChunkLog, seq: number): string {
   return json.length > MAX_CHUNK_CHARACTERS ? LEFT_OUT : json;
 }
 
-/** The chunks after the last gap in a log of the hub. A window that was added twice, because the answer of the hub was lost, counts once. */
+/**
+ * The chunks of a log after the last gap in its windows. A window that was added twice, because the hub's answer to the first write was lost, is read
+ * once.
+ */
 function remainsOf(windows: readonly LogWindow[]): LogRemains {
   let first = 1;
   let chunks: (Chunk | null)[] = [];
@@ -160,7 +167,7 @@ function remainsOf(windows: readonly LogWindow[]): LogRemains {
       }
       if (chunk !== 0) chunks.push(chunk);
     });
-    // A window without chunks still has the number of the last chunk that its owner had appended.
+    // A window that replaced a whole log may have no chunk that fits. Its number still says how many chunks its owner had appended.
     if (last >= first + chunks.length) {
       chunks = [];
       first = last + 1;

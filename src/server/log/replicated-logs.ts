@@ -8,18 +8,18 @@ import { type Lease, type Logs, newEpoch, type SessionLog } from './log.ts';
 import { ReplicatedLog, type ReplicatedLogContext } from './replicated-log.ts';
 
 /**
- * Text deltas within this time are written to the hub together, for all sessions; other chunks do not wait for it. It is longer than the window of a socket
- * (12 ms), because a model produces a word every 10 to 40 ms, and a call to the hub costs as much as the handling of a word.
+ * Text deltas of all sessions within this time are written to the hub together. Other chunks are written at once. The time is longer than that of a
+ * socket (12 ms), because a model produces a word every 10 to 40 ms, and a call to the hub costs as much as the handling of a word.
  */
 const WINDOW_MS = 50;
-/** How long a caller waits until the hub has a chunk. */
+/** How long a caller of `released` waits until the hub has every chunk, and how long the opening of a log waits for the hub. */
 const WRITE_TIMEOUT_MS = 5000;
 /** The time between two attempts while the hub is unavailable. */
 const AGAIN_MS = 100;
-/** `STALL_MS`: after how long clients get an error because chunks wait for the hub. `STALL_CHECK_MS`: how often that is checked. */
+/** `STALL_MS`: how long chunks wait for the hub before clients get an error. `STALL_CHECK_MS`: how often that is checked. */
 const STALL_MS = 3000;
 const STALL_CHECK_MS = 1000;
-/** How long a process that ends waits for the hub to store its last chunks. */
+/** How long a process that ends waits until the hub has its last chunks. */
 const CLOSE_MS = 2000;
 const AWAY = 'The server cannot store the conversation at the moment. Try again in a few seconds.';
 
@@ -29,13 +29,13 @@ export interface ReplicatedLogsContext {
   clock: Clock;
   logger: Logger;
   newId: () => string;
-  /** Null when no other process can take a session over. */
+  /** The lease of this process; null when no other process can become the owner of its sessions. */
   lease: Lease | null;
   /** Whether this process owns the session according to the store. */
   isOwner: (key: OwnedKey) => Promise<boolean>;
-  /** Called when another process owns a session. */
+  /** Called when another process owns the session. */
   onLost: (key: OwnedKey) => void;
-  /** Whether the hub has been unavailable for longer than a restart takes. Then sessions do not wait for it. */
+  /** Whether the hub has been unavailable for longer than a restart takes. Then the opening of a log fails at once. */
   isAway?: () => boolean;
 }
 
@@ -45,29 +45,28 @@ interface Waiting {
 }
 
 /**
- * The logs of a process, replicated to a hub so that they outlive the process: the hub gets each chunk before any client does. One call at a time writes the
- * chunks that all sessions have appended within a window. While the hub is unavailable, chunks wait in the logs.
+ * The logs of a process, replicated to a hub so that they outlive the process: the hub gets each chunk before any client does. At most one write runs
+ * at a time, and contains the chunks of all sessions that have not been written. While the hub is unavailable, chunks wait in the logs.
  */
 export class ReplicatedLogs implements Logs {
   readonly #context: ReplicatedLogsContext;
   readonly #departure: Departure;
-  /** The open logs. */
   readonly #open = new Set<ReplicatedLog>();
-  /** The logs with chunks that the hub does not have. */
+  /** The logs with chunks that the hub does not have and that the current write does not contain. */
   readonly #due = new Set<ReplicatedLog>();
   readonly #waiting = new Map<ReplicatedLog, Waiting[]>();
   readonly #ofEach: ReplicatedLogContext;
   readonly #leave: (() => void)[];
   #isPlanned = false;
   #isBusy = false;
-  /** Whether a chunk other than a text or reasoning delta was appended during the current call: it is written right after that call. */
+  /** Whether a chunk other than a text or reasoning delta was appended during the current write. Then the next write follows directly. */
   #isUrgent = false;
-  /** Cancels the timer of the next attempt to write, while the hub is away; null when no attempt is planned. */
+  /** Cancels the timer of the next attempt to write after a failed one; null when no attempt is planned. */
   #cancelAttempt: (() => void) | null = null;
-  /** Whether the last attempt failed. */
+  /** Whether the last write failed. */
   #isAway = false;
   #onIdle: (() => void) | null = null;
-  /** The time since which chunks wait without a successful write to the hub; null when none wait. */
+  /** Since when chunks wait for the hub without a successful write; null when none waits. */
   #waitsSince: number | null = null;
   #cancelStallCheck: (() => void) | null = null;
 
@@ -83,7 +82,7 @@ export class ReplicatedLogs implements Logs {
       onRemove: (log) => this.#remove(log),
     };
     this.#leave = [
-      // The hub may have lost logs while it was away. Write to every open log, because the answer shows whether the log still exists.
+      // The hub may have lost logs while it was unavailable. Write to every open log: the answer shows whether the log still exists.
       hub.onBack(() => {
         for (const log of this.#open) this.#due.add(log);
         this.#attempt();
@@ -119,7 +118,7 @@ export class ReplicatedLogs implements Logs {
     this.#due.clear();
   }
 
-  /** Reads a log from the hub, and makes this process its owner there. Waits briefly while the hub is unavailable. */
+  /** Makes this process the owner of a log in the hub, and reads the log. Waits for a short time while the hub is unavailable. */
   async #found(key: OwnedKey): ReturnType<Hub['take']> {
     const { hub, newId, clock, logger, isAway = () => false } = this.#context;
     const epoch = newEpoch(newId);
@@ -130,8 +129,8 @@ export class ReplicatedLogs implements Logs {
         return await hub.take(key, epoch);
       } catch (error) {
         if (error instanceof StaleFence) {
-          // After the store was restored from a backup, the hub knows a later owner than the store. The store is right: the log in the hub has chunks that
-          // the store lacks.
+          // If the store was restored from a backup, the hub may know a later owner than the store. The store is right then: the log in the hub has
+          // chunks of messages that the store lacks.
           if (hasRestored || !(await this.#context.isOwner(key))) throw error;
           hasRestored = true;
           logger.warn('the log in the hub has a later owner than the store: a new log is started', {
@@ -155,7 +154,7 @@ export class ReplicatedLogs implements Logs {
     }
   }
 
-  /** Creates the log from its windows in the hub; null when they cannot be read. */
+  /** Creates the log from its windows in the hub; null when the windows cannot be read. */
   #read(key: OwnedKey, { epoch, windows }: Awaited<ReturnType<Hub['take']>>): ReplicatedLog | null {
     try {
       return new ReplicatedLog(key, epoch, windows, this.#ofEach);
@@ -168,7 +167,7 @@ export class ReplicatedLogs implements Logs {
     }
   }
 
-  /** A new log, which replaces the one in the hub. */
+  /** Creates a new log, which replaces the one in the hub. */
   #begin(key: OwnedKey): ReplicatedLog {
     const log = new ReplicatedLog(key, newEpoch(this.#context.newId), [], this.#ofEach);
     log.isWhole = true;
@@ -186,7 +185,7 @@ export class ReplicatedLogs implements Logs {
     else if (type !== 'text-delta' && type !== 'reasoning-delta') this.#isUrgent = true;
   }
 
-  /** Chunks of the same tick are written together. */
+  /** Writes to the hub in a microtask, so that chunks that are appended directly after each other are written together. */
   #keepSoon(): void {
     if (this.#isPlanned) return;
     this.#isPlanned = true;
@@ -198,7 +197,7 @@ export class ReplicatedLogs implements Logs {
 
   #keep(): void {
     const { hub, lease } = this.#context;
-    // While the lease may have ended, another process may own the sessions, so this process writes nothing to their logs.
+    // While the lease may have ended, another process may own the sessions. So this process writes nothing to their logs.
     const isHeld = this.#isBusy || this.#cancelAttempt !== null || lease?.isSure === false;
     if (isHeld || this.#due.size === 0) return;
     const logs = [...this.#due];
@@ -229,7 +228,7 @@ export class ReplicatedLogs implements Logs {
     );
   }
 
-  /** Checks later whether chunks still wait. One timer serves all logs, because mostly the hub has the chunks long before it fires. */
+  /** Checks later whether chunks still wait. One timer for all logs is enough, because the hub usually has the chunks long before the timer fires. */
   #checkStallLater(): () => void {
     const { clock } = this.#context;
     return clock.after(STALL_CHECK_MS, () => {
@@ -277,8 +276,8 @@ export class ReplicatedLogs implements Logs {
   }
 
   /**
-   * Writes a log again that the hub has lost. Only the owner may do that: another owner may have started a new log, and the hub may have lost that
-   * one too.
+   * Writes a whole log again, because the hub has lost it. Only the owner of the session may do that: another owner may have started a new log, and
+   * the hub may have lost that log too.
    */
   async #writeAgain(log: ReplicatedLog): Promise<void> {
     if (!(await this.#context.isOwner(log.key))) return this.#lost(log);
@@ -319,7 +318,7 @@ export class ReplicatedLogs implements Logs {
     const { key } = log;
     this.#due.delete(log);
     hub.remove(key).catch((error: unknown) => {
-      // A log that is not removed expires in the hub by itself.
+      // A log that is not removed expires in the hub.
       logger.warn('the log of a deleted session was not removed: the hub discards it later', {
         session: key.id,
         error: String(error),

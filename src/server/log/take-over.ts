@@ -2,7 +2,7 @@ import { type Chunk, type Message, MessageFold, type MessagePart, unfold } from 
 import { hasOutcome } from '../../protocol/tool-call.ts';
 import type { ChunkLog } from './log.ts';
 
-/** A message, built from its chunks in the log. */
+/** An assistant message, built from its chunks in the log. */
 interface HeardMessage {
   fold: MessageFold;
   /** Whether the log has the message from its first `start` on. */
@@ -11,26 +11,26 @@ interface HeardMessage {
   isOver: boolean;
 }
 
-/** The content of a log. */
+/** The messages that a log contains. */
 interface Heard {
   messages: Map<string, HeardMessage>;
   /** The ids of all messages in the log, user messages included. */
   known: Set<string>;
-  /** The message of the last `start`; null when a response ended since. Undefined when the log no longer has that `start`. */
+  /** The id of the message of the last `start`; null when an end mark follows it. Undefined when the log no longer has that `start`. */
   current: string | null | undefined;
 }
 
-/** Facts about the stored messages after recovery. */
+/** Facts about the session that are known after its recovery. */
 export interface StoredState {
   /** The ids of messages with a call that waits for an answer. */
   open: ReadonlySet<string>;
-  /** The ids of messages that are about to start. */
+  /** The ids of the assistant messages that will answer queued user messages. */
   awaited: ReadonlySet<string>;
 }
 
 /**
- * The messages to store again because the log has text that the store lacks: their owner died between two stored drafts. Only text can be missing, because
- * approval requests and ends are stored before they are sent.
+ * Returns the messages to store again because the log has text that the store lacks: their owner died between two drafts. Only text can be missing in
+ * the store, because approval requests and ends are stored before they are sent.
  */
 export function messagesToStore(log: ChunkLog, stored: readonly Message[]): Message[] {
   const found: Message[] = [];
@@ -43,12 +43,12 @@ export function messagesToStore(log: ChunkLog, stored: readonly Message[]): Mess
   return found;
 }
 
-/** The ids of the messages that a log has chunks of. */
+/** The ids of all messages in a log. */
 export function messagesIn(log: ChunkLog): ReadonlySet<string> {
   return read(log).known;
 }
 
-/** The chunks to append to a log so that it matches the stored messages; null when that is impossible. */
+/** Returns the chunks to append to a log so that it matches the stored messages; null when no chunks can achieve that. */
 export function restOf(
   log: ChunkLog,
   stored: readonly Message[],
@@ -56,7 +56,7 @@ export function restOf(
 ): (Chunk | null)[] | null {
   const { messages, known, current } = read(log);
   const missing: (Chunk | null)[] = [];
-  // The log ends with chunks of a message whose `start` it no longer has, so the message cannot be compared with the stored one.
+  // The log ends with chunks of a message whose `start` it no longer has. So the message cannot be compared with the stored one.
   if (current === undefined) return null;
   let isIn = current;
   const end = (messageId: string, finish: Chunk) => {
@@ -64,7 +64,7 @@ export function restOf(
     missing.push(finish, null);
     isIn = null;
   };
-  // A chunk without a `start` before it continues the current message, so the current message is completed first.
+  // The appended chunks come directly after those of the current message, so the current message is completed first, without another `start`.
   const logged = [...messages].sort(([one], [other]) => Number(other === current) - Number(one === current));
   for (const [id, { fold, isWhole, isOver }] of logged) {
     if (isOver) {
@@ -86,7 +86,7 @@ export function restOf(
     if (!open.has(id)) end(id, finishOf(message));
   }
   const unlogged = stored.slice(stored.findLastIndex(({ id }) => known.has(id)) + 1);
-  // The log has none of the stored messages: it belongs to another conversation, or its beginning is lost.
+  // The log has none of the stored messages. So it is the log of another conversation, or its beginning is lost.
   if (unlogged.length === stored.length && stored.length > 0) return null;
   return [...missing, ...unlogged.flatMap((message) => anew(message, open))];
 }
@@ -105,14 +105,14 @@ function read(log: ChunkLog): Heard {
     const { chunk, seq } = entry;
     if (chunk === null) current = null;
     else if (chunk.type === 'data-message') known.add(chunk.data.message.id);
-    // Rewound messages are no longer in the store.
+    // A rewind has removed messages from the store.
     else if (chunk.type === 'data-rewind') messages.clear();
     else if (chunk.type === 'start' && chunk.messageId !== undefined) {
       current = chunk.messageId;
       known.add(current);
       const message = messages.get(current) ?? {
         fold: new MessageFold({ id: current, role: 'assistant', parts: [] }),
-        // Only the first `start` of a message has its metadata.
+        // Only the first `start` of a message has metadata.
         isWhole: chunk.messageMetadata != null,
         isOver: false,
       };
@@ -121,10 +121,10 @@ function read(log: ChunkLog): Heard {
       messages.set(current, message);
     } else if (typeof current === 'string') {
       const message = messages.get(current);
-      // The `start-step` chunk around an approval request adds nothing to its message.
+      // The `start-step` before an approval request adds nothing to the message.
       const isOfRequest =
         chunk.type === 'start-step' && log.at(seq + 1)?.chunk?.type === 'tool-approval-request';
-      // Fold a copy, because folding may change the chunk.
+      // Add a copy, because the fold may change the chunk.
       if (!isOfRequest) message?.fold.push(structuredClone(chunk));
       if (message && chunk.type === 'finish') message.isOver = true;
     }
@@ -132,12 +132,12 @@ function read(log: ChunkLog): Heard {
   return { messages, known, current };
 }
 
-/** Returns a message that the store does not have, if it has only text; otherwise null. */
+/** Returns the message if it has only text and reasoning; otherwise null. For a message that the store does not have. */
 function onlyText(message: Message): Message | null {
   return message.parts.every(isTextPart) ? message : null;
 }
 
-/** A stored message, completed with text from the log; null when no text is missing, or when the two do not match. */
+/** The stored message with the text that only the log has; null when no text is missing, or when the two do not match. */
 function withLongerText(stored: Message, logged: Message): Message | null {
   const parts = [...stored.parts];
   let isMore = false;
@@ -157,12 +157,12 @@ function withLongerText(stored: Message, logged: Message): Message | null {
   return isMore ? { ...stored, parts } : null;
 }
 
-/** Whether a part is text or reasoning. The store may lack such parts, so a new owner takes them from the log. */
+/** Whether a part is text or reasoning. The store may lack such parts of a message in progress, and then the next owner takes them from the log. */
 export function isTextPart(part: MessagePart): part is Extract<MessagePart, { type: 'text' | 'reasoning' }> {
   return part.type === 'text' || part.type === 'reasoning';
 }
 
-/** The chunks that turn a message of the log into the stored message; null when no chunks can. */
+/** The chunks that turn the message of the log into the stored message; null when no chunks can. */
 function differences(fold: MessageFold, stored: Message): Chunk[] | null {
   const missing: Chunk[] = [];
   const { parts } = fold.message;
@@ -188,7 +188,7 @@ function differences(fold: MessageFold, stored: Message): Chunk[] | null {
 
 type ToolPart = Extract<MessagePart, { toolCallId: string }>;
 
-/** The chunks of a call that are missing in the log; null when the log has an outcome that the store lacks. */
+/** The chunks of a call that the log lacks; null when the log has an outcome that the store lacks. */
 function callRest(logged: ToolPart, stored: ToolPart): Chunk[] | null {
   if (hasOutcome(logged)) return hasOutcome(stored) ? [] : null;
   const wasAsked = logged.state === 'approval-requested' || logged.state === 'approval-responded';
@@ -199,7 +199,7 @@ function callRest(logged: ToolPart, stored: ToolPart): Chunk[] | null {
   });
 }
 
-/** The chunks of a part; an approval request is wrapped in a step, as over a socket. */
+/** The chunks of a part. Step chunks surround an approval request, as over a socket. */
 function chunksOf(part: MessagePart): Chunk[] {
   const message: Message = { id: '', role: 'assistant', parts: [part] };
   return unfold(message)
@@ -211,7 +211,7 @@ function chunksOf(part: MessagePart): Chunk[] {
     );
 }
 
-/** The `finish` chunk of a message, with the metadata of the message. */
+/** The `finish` of a message, with the metadata of the message. */
 function finishOf(message: Message): Chunk {
   const [finish] = unfold(message).slice(-1);
   const { metadata } = message;

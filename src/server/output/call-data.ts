@@ -6,24 +6,24 @@ import { SERVER_METADATA } from '../../protocol/wire/values.ts';
 import type { Clock } from '../clock.ts';
 import { jsonOf, Throttle, VALUE_BYTES } from './throttle.ts';
 
-/** The key of metadata among the values that wait. */
+/** The key of metadata in `waiting`. */
 const METADATA = 'metadata';
 
-/** How many data parts one call may send; a part whose value is replaced counts once. */
+/** How many data parts one call may send. A part whose value is replaced counts once. */
 const MAX_PARTS = 64;
 
 /**
- * The data parts and the metadata that the tool of one call sends. Values that come too soon after the last ones wait; of the values of one part only the newest is sent. When the call ends,
- * everything that waits is sent, since the message is to have it.
+ * Sends the data parts and metadata that the tool of one call reports. A value that arrives too soon after the last one waits. If a part gets several
+ * values meanwhile, only the newest is sent. When the call ends, every waiting value is sent, so that the message contains it.
  */
 export class CallData {
   private readonly say: (chunks: Chunk[]) => void;
   private readonly pace: Throttle;
-  /** The values that are not sent yet, by part, in the order of their parts. */
+  /** The values that are not sent yet, by the key of their part, in the order in which the parts began to wait. */
   private readonly waiting = new Map<string, { chunk: Chunk; bytes: number }>();
   private readonly parts = new Set<string>();
   private count = 0;
-  /** All metadata of the call. */
+  /** All metadata that the call has reported. */
   private metadata: object = {};
 
   constructor(clock: Clock, say: (chunks: Chunk[]) => void) {
@@ -31,12 +31,13 @@ export class CallData {
     this.pace = new Throttle(clock, () => this.flush(VALUE_BYTES));
   }
 
-  /** Takes a value. Throws when it cannot be sent. */
+  /** Accepts the value of a data part. Throws when it cannot be sent. */
   add(name: string, { value: data, bytes }: { value: unknown; bytes: number }, options: DataOptions): void {
     const { id, transient = false } = options;
     if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > LIMITS.idLength))
       throw new Error(`its id must be a text of 1 to ${LIMITS.idLength} characters`);
-    // Without an id each value is a part, except that a transient value replaces the one before, because nothing keeps them apart.
+    // Without an id each value is a part of its own. But a transient value without an id replaces the one before, because a page cannot tell them
+    // apart.
     const part = id ?? (transient ? undefined : ++this.count);
     const key = JSON.stringify([name, transient, part]);
     if (!this.parts.has(key) && this.parts.size >= MAX_PARTS)
@@ -48,7 +49,7 @@ export class CallData {
     this.pace.request();
   }
 
-  /** Takes metadata of the message. Throws when it cannot be sent. */
+  /** Accepts metadata for the message. Throws when it cannot be sent. */
   addMetadata(fields: Readonly<Record<string, unknown>>): void {
     const ofServer = Object.keys(fields).filter((name) => SERVER_METADATA.has(name));
     if (ofServer.length > 0)
@@ -68,13 +69,13 @@ export class CallData {
     this.pace.request();
   }
 
-  /** Sends everything that waits, because the call has ended. */
+  /** Sends every waiting value, because the call has ended. */
   close(): void {
     this.pace.cancel();
     this.flush(Number.POSITIVE_INFINITY);
   }
 
-  /** Sends values that wait, oldest first, up to a number of bytes in all; the others wait for the next time. */
+  /** Sends waiting values, the longest waiting first, up to `most` bytes in total. The others wait for the next flush. */
   private flush(most: number): void {
     const chunks: Chunk[] = [];
     let all = 0;

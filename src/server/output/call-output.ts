@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import { CallData } from './call-data.ts';
 import { jsonOf, Throttle } from './throttle.ts';
 
-/** What a tool reports while it runs, as the state takes it. */
+/** What a tool reports while it runs. With the id of the call it is an input of the state. */
 export type CallReport =
   | { type: 'tool-progress'; output: unknown }
   | { type: 'tool-chunks'; chunks: Chunk[] };
@@ -17,15 +17,16 @@ export interface CallOutputContext {
   /** The schemas of the data parts that tools may send. */
   data: DataSchemas;
   clock: Clock;
-  /** Sends what the tool reported. */
+  /** Passes what the tool reported to the state. */
   report: (report: CallReport) => void;
   /** Logs why a value of the tool is not sent. */
   warn: (text: string) => void;
 }
 
 /**
- * Sends the preliminary outputs of one call, limited in size and rate. A tool may report far more often than a page can show: a value that comes too soon
- * waits, and a newer one replaces it. A value that cannot be sent never fails the call, which may already have had its effect.
+ * Sends what the tool of one call reports while it runs, limited in size and rate. A tool may report far more often than a page can show: a value
+ * that arrives too soon waits, and a newer one replaces it. A value that cannot be sent is logged, and the call continues, because it may already
+ * have had its effect.
  */
 export class CallOutput implements CallOutlet {
   private readonly context: CallOutputContext;
@@ -33,7 +34,7 @@ export class CallOutput implements CallOutlet {
   private waiting: { output: unknown } | null = null;
   private readonly pace: Throttle;
   private readonly parts: CallData;
-  /** What was warned about. A tool may report the same bad value a thousand times. */
+  /** The kinds of values that were logged. A tool may report the same bad value a thousand times. */
   private readonly warned = new Set<string>();
   private isClosed = false;
 
@@ -70,7 +71,10 @@ export class CallOutput implements CallOutlet {
     this.parts.close();
   }
 
-  /** Takes a value of the tool, while the call runs. Logs why a value is not sent, once for each kind of value. */
+  /**
+   * Calls `take`, which sends a value, unless the call has ended. If `take` throws, logs why the value is not sent, once for each kind of value
+   * (`what`).
+   */
   private attempt(what: string, take: () => void): void {
     if (this.isClosed) return;
     try {

@@ -1,14 +1,14 @@
 import type { Message, MessagePart } from '../../protocol/index.ts';
 import { textOf } from './output.ts';
 
-/** How many characters back a word boundary is searched, so that a cut text does not end within a word. */
+/** How many characters before the cut a word boundary is searched, so that the cut text does not end within a word. */
 const WORD = 24;
-/** No voice speaks more characters a second: about 250 words a minute. */
+/** The highest speed of a voice in characters a second: about 250 words a minute. */
 const FASTEST = 25;
-/** The seconds of sound that suffice to measure the speed of a voice. */
+/** How many seconds of sound a message needs, so that the speed of its voice can be measured. */
 const ENOUGH = 1;
 
-/** The number of characters of a text that were spoken when that share of its sound was played, rounded down to whole words where possible. */
+/** How many characters of a text were spoken when `share` of its sound was played (from 0 to 1), rounded down to whole words where possible. */
 export function heardLength(text: string, share: number): number {
   const length = Math.floor(text.length * Math.min(1, Math.max(0, share)));
   if (length >= text.length) return text.length;
@@ -17,15 +17,15 @@ export function heardLength(text: string, share: number): number {
   const space = spoken.search(/\s\S*$/);
   if (space !== -1 && length - space <= WORD) return spoken.slice(0, space).trimEnd().length;
   if (space === -1 && length <= WORD && /^\w+$/.test(spoken)) return 0;
-  // A text without spaces may be cut anywhere but within a character.
+  // A text without spaces may be cut between any two characters, but not within a surrogate pair.
   const last = text.charCodeAt(length - 1);
   return last >= 0xd800 && last <= 0xdbff ? length - 1 : length;
 }
 
 /**
- * Estimates how many characters of a cut message were spoken in the sound that was sent. No model reports which word a piece of sound belongs to, so the
- * speed of the voice is taken from the newest of `others` that was spoken to its end. Without one, only words are left out that no voice could have reached.
- * The first word always stays, so that the message can be continued.
+ * Estimates how many characters of a cut message were spoken in the sound that was sent. No model reports which word a piece of sound belongs to, so
+ * the speed of the voice is measured in the newest of `others` that was spoken to its end. If there is none, the highest speed of a voice is assumed.
+ * The result includes at least the first word, so that the message can be continued.
  */
 export function sentLength(message: Message, others: readonly Message[]): number {
   const text = textOf(message);

@@ -2,22 +2,23 @@ import type { Chunk } from '../../protocol/index.ts';
 import type { Purpose } from '../conversation/state/effects.ts';
 
 /**
- * Discards output that depends on a failed write. The state decides as if every write succeeded. When a write fails, the effects after it are discarded, and
- * so is everything that depends on them: a chunk of a message whose `start` was never sent, or the output of a call that was never announced.
+ * Discards output that depends on a failed write. The state decides as if every write succeeded. When a write fails, the effects that follow it are
+ * discarded, but later effects may depend on those: a chunk of a message whose `start` was never sent, or the output of a call that was never
+ * announced. These are discarded here.
  */
 export class OutputGuard {
-  /** The message of the last `start`. */
+  /** The id of the message whose `start` was sent last; null when that was withheld, or when the message has finished since. */
   private current: string | null = null;
-  /** Calls that were announced and have no outcome yet. */
+  /** The ids of calls whose input was sent, and whose outcome was not. */
   private readonly calls: Set<string>;
-  /** The ids of answers to user messages that could not be stored, until the state has forgotten them. */
+  /** The ids of assistant messages that answer a user message which could not be stored, until the state has forgotten them. */
   private readonly withheld = new Set<string>();
 
   constructor(calls: Iterable<string> = []) {
     this.calls = new Set(calls);
   }
 
-  /** Whether the `start` of a message may be sent. */
+  /** Whether the `start` of a message may be sent. Records that it is. */
   start(messageId: string): boolean {
     const isSent = !this.withheld.has(messageId);
     this.current = isSent ? messageId : null;
@@ -25,20 +26,20 @@ export class OutputGuard {
   }
 
   /**
-   * Notes a failed write. When a user message could not be stored, the state forgets its answer. If the state switched to another message and
-   * back before the failure, the queue still has a `start` of that answer: it is not sent.
+   * Records a failed write. When a user message could not be stored, the state forgets its answer. But if the state had switched to another message
+   * and back before it got the failure, the effect queue still has a `start` of that answer, which must not be sent.
    */
   writeFailed(purpose: Purpose | null): void {
     if (purpose?.for === 'message' && !purpose.isStored && purpose.messageId !== null)
       this.withheld.add(purpose.messageId);
   }
 
-  /** Call it when the state has forgotten the message: the next `start` with its id begins a new message and may be sent. */
+  /** Call it when the state has forgotten the message. The next `start` with its id is that of a new message. */
   release(messageId: string): void {
     this.withheld.delete(messageId);
   }
 
-  /** Whether a chunk of a message may be sent. */
+  /** Whether a chunk of a message may be sent. Records that it is. */
   maySend(messageId: string, chunk: Chunk): boolean {
     if (this.current !== messageId) return false;
     switch (chunk.type) {
@@ -58,7 +59,7 @@ export class OutputGuard {
     }
   }
 
-  /** Whether the end of a message may be sent. */
+  /** Whether the end of a response of a message may be sent. Records that it is. */
   mayFinish(messageId: string): boolean {
     if (this.current !== messageId) return false;
     this.current = null;

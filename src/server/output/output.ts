@@ -14,7 +14,7 @@ import { type Persistence, untilStored } from '../store/rules.ts';
 import type { CallRecord, OutboxEvent, OwnedKey, Store } from '../store/store.ts';
 import { type DraftPace, Drafts } from './pace.ts';
 
-/** The objects and callbacks that the output of a session uses. */
+/** The objects and callbacks that `Output` gets from its conversation. */
 export interface OutputContext {
   store: Store;
   key: OwnedKey;
@@ -24,15 +24,15 @@ export interface OutputContext {
   events: EventSource;
   /** Reports that a draft could not be stored. */
   onFault: (error: unknown) => void;
-  /** Called when a message cannot be stored yet, because the store is unavailable. */
+  /** Called when a message cannot be stored yet, because the store is unavailable. The write is repeated. */
   onWait: (error: unknown) => void;
   /** Whether this process no longer owns the session, so that no write can succeed. */
   isOver: () => boolean;
 }
 
 /**
- * Sends the chunks of a session: each goes into the log and into the message it belongs to. Messages are stored whole when they end or pause, and as drafts
- * while they are written. Chunks belong to the message of the last `start`.
+ * Sends the chunks of a session: appends each to the log, and adds it to its message, which is that of the last `start`. Messages are stored whole
+ * when they end or pause, and as drafts while they are written.
  */
 export class Output {
   /** Every chunk of the session, including chunks that clients may not get yet. */
@@ -44,14 +44,19 @@ export class Output {
   private readonly store: Store;
   private readonly key: OwnedKey;
   private readonly drafts: Drafts;
+  /** The messages in progress, by id: those that are being written or whose calls are open. */
   private readonly folds = new Map<string, MessageFold>();
+  /** By message id, the number of the first `start` of the message in the log. */
   private readonly starts = new Map<string, number>();
   private current: MessageFold | null = null;
   private readonly resting = new Set<() => void>();
   private readonly persistence: Persistence;
   private readonly events: EventSource;
   private readonly onFault: (error: unknown) => void;
-  /** The ids of the messages that are not over and that the agent makes, as opposed to the application. The event `turn-finished` reports the end of each. */
+  /**
+   * The ids of the messages in progress that the agent writes; texts of the application are not among them. The event `turn-finished` reports the end
+   * of each.
+   */
   private readonly turns = new Set<string>();
 
   constructor({ store, key, log, clock, drafts, events, onFault, onWait, isOver }: OutputContext) {
@@ -84,8 +89,8 @@ export class Output {
   }
 
   /**
-   * Starts a message, or continues one: appends `start`. `isTurn`: the agent makes the message, as opposed to the application. Subscriptions to turns that start delay the message until
-   * the event is stored.
+   * Starts a message, or continues one: appends its `start`. `isTurn`: whether the agent writes the message; false for a text of the application. If
+   * an application has subscribed to the event `turn-started`, the `start` waits until that event is stored; the returned promise then resolves.
    */
   begin(message: Message, isTurn: boolean): Promise<void> | undefined {
     if (isTurn && !this.folds.has(message.id)) {
@@ -105,7 +110,7 @@ export class Output {
     this.folds.set(message.id, fold);
     this.current = fold;
     this.drafts.begin(message.id);
-    // Only the `start` of a new message carries its metadata: a client that continues a message already has it.
+    // Only the first `start` of a message carries its metadata, because a client that gets a later one has the metadata already.
     const { metadata: messageMetadata } = message;
     const seq = this.log.append(
       messageMetadata && message.parts.length === 0
@@ -119,7 +124,7 @@ export class Output {
     if (!this.starts.has(messageId)) this.starts.set(messageId, seq);
   }
 
-  /** Continues a message of an earlier owner that has not ended. */
+  /** Adds a message that an earlier owner of the session started, and that has not ended. */
   adopt(message: Message): void {
     if (this.folds.has(message.id)) return;
     this.folds.set(message.id, new MessageFold(message));
@@ -127,21 +132,22 @@ export class Output {
     this.drafts.know(message);
   }
 
+  /** Adds a chunk to the current message and appends it to the log. */
   say(chunk: Chunk): void {
     this.current?.push(chunk);
     this.log.append(chunk);
     this.drafts.appended();
   }
 
-  /** Counts a piece of sound of a message. */
+  /** Counts a piece of sound of a message, so that drafts of the message say how much of it was spoken. */
   spoke({ messageId, sampleRate, data }: { messageId: string; sampleRate: number; data: string }): void {
     if (this.folds.has(messageId)) this.drafts.spoke(messageId, sampleRate, base64Bytes(data));
   }
 
   /**
-   * Stores the message with the chunk in it, and then appends the chunk, so that a client finds it after a crash too. When the message cannot be stored, the chunk
-   * is appended anyway: its event has happened, and the next save includes it. While the store is unavailable the chunk waits. With `inStep` it is wrapped in a step.
-   * `asks`: the call whose approval request the chunk is.
+   * Stores the current message with the chunk in it, and then appends the chunk, so that a client that gets the chunk finds it in the store after a
+   * crash, too. While the store is unavailable, the chunk waits. If the store rejects the message for another reason, the chunk is appended
+   * nevertheless: the next save includes it. With `inStep` step chunks surround it. `asks`: the call whose approval request the chunk is.
    */
   async sayStored(chunk: Chunk, inStep: boolean, asks: CallRecord): Promise<void> {
     this.current?.push(chunk);
@@ -155,8 +161,8 @@ export class Output {
   }
 
   /**
-   * Ends a response of a message. The end is stored before any client gets it, and its chunks are appended together: no chunk of another message comes
-   * between them and the entry that ends the response. `isOver`: no call of the message waits.
+   * Ends a response of a message. The end is stored before any client gets it. Its chunks are appended together with the end mark, so that no chunk
+   * of another message comes between them. `prepare` stores the images of the message first. `isOver`: no call of the message waits.
    */
   async conclude(
     message: Message,
@@ -174,7 +180,7 @@ export class Output {
     }
   }
 
-  /** Applies chunks to a message and stores it. No client gets the chunks. */
+  /** Adds chunks to a message and stores it. The chunks are not sent. */
   async amend(messageId: string, chunks: readonly Chunk[]): Promise<void> {
     const message = await this.load(messageId);
     if (!message) return;
@@ -183,12 +189,12 @@ export class Output {
     await this.put(message);
   }
 
-  /** Appends a chunk that is no part of a message. */
+  /** Appends a chunk that belongs to no message. */
   inject(chunk: Chunk): void {
     this.log.append(chunk);
   }
 
-  /** Ends a response: the next message begins with `start`. */
+  /** Appends the end mark of a response. The next chunks need a `start` before them. */
   done(): void {
     this.drafts.drop();
     this.log.append(null);
@@ -204,15 +210,15 @@ export class Output {
     return this.folds.get(messageId);
   }
 
-  /** A message in progress, or the stored one. */
+  /** The message with this id: the current content of a message in progress, otherwise the stored message. */
   async load(messageId: string): Promise<Message | null> {
     const fold = this.folds.get(messageId);
     return fold ? fold.message : this.store.loadMessage(this.key, messageId);
   }
 
   /**
-   * The stored messages as they are now: with the parts that were added since, and with messages that were not stored yet, but without open blocks (see
-   * `openBlocks`). Later chunks do not change the result.
+   * Brings stored messages up to date: with the parts that were added since, and with messages in progress that are not stored yet, but without open
+   * blocks, which `openBlocks` returns. The result is a copy, which later chunks do not change.
    */
   asNow(stored: Message[]): Message[] {
     const open = new Set<unknown>(this.current?.openBlocks.map(({ part }) => part));
@@ -221,7 +227,7 @@ export class Output {
       return structuredClone({ ...rest, parts: parts.filter((part) => !open.has(part)) });
     };
     const known = new Set(stored.map(({ id }) => id));
-    // Messages that have begun, but are not among the stored ones yet.
+    // Messages in progress that are not among the stored ones yet.
     const begun = [...this.folds.values()].filter(
       ({ message }) => !known.has(message.id) && (message.parts.length > 0 || this.starts.has(message.id)),
     );
@@ -234,7 +240,7 @@ export class Output {
     ];
   }
 
-  /** The chunks that open the current blocks again, with all of their content so far. */
+  /** The chunks that open the open text and reasoning blocks of the current message again, each with its whole text so far. */
   openBlocks(): Chunk[] {
     return (this.current?.openBlocks ?? []).flatMap(({ id, part }): Chunk[] =>
       part.type === 'text'
@@ -249,12 +255,15 @@ export class Output {
     );
   }
 
-  /** Returns stored messages without their draft parts. */
+  /** Returns stored messages without the parts that only their drafts have. */
   withoutDrafts(stored: Message[]): Message[] {
     return this.drafts.without(stored);
   }
 
-  /** Tells the application of something that no other write stores. Resolves, in any case, when a subscription has the event. */
+  /**
+   * Reports an event to the application that no other write stores. If a subscription wants the event, resolves when the event is stored, or when
+   * that failed.
+   */
   private tell(event: PreparedEvent | null): Promise<void> | undefined {
     const { outbox } = event ?? {};
     if (!outbox) return void event?.happened();
@@ -262,17 +271,21 @@ export class Output {
     return untilStored(write, this.persistence).then(() => event?.happened(), this.onFault);
   }
 
-  /** The event for a call whose approval request, or question, is shown; null without a listener. */
+  /** The event for a call whose approval request or question is shown; null when the application does not want events. */
   asked(call: CallRecord | undefined): PreparedEvent | null {
     return call && !this.events.isIdle ? callAsked(this.events, this.key, call) : null;
   }
 
-  /** The event for a complete message; null without a listener. `isLeft`: the user continued while its calls waited. */
+  /**
+   * The event for the end of a message; null when the application does not want events. `isLeft`: the conversation continued while calls of the
+   * message waited.
+   */
   private finished(message: Message, isLeft = false): PreparedEvent | null {
     const isTurn = this.turns.delete(message.id);
     return isTurn && !this.events.isIdle ? turnFinished(this.events, this.key, message, isLeft) : null;
   }
 
+  /** Stores the current content of a message in progress, and `event` with it. */
   async save(messageId = this.current?.message.id, event: PreparedEvent | null = null): Promise<void> {
     const fold = messageId === undefined ? undefined : this.folds.get(messageId);
     if (!fold) return;
@@ -285,7 +298,7 @@ export class Output {
     event?.happened();
   }
 
-  /** Stores a message. While the store is unavailable it retries, because the user has already read the message. */
+  /** Stores a message. While the store is unavailable, the write is repeated, because the user has already read the message. */
   private put(message: Message, outbox?: readonly OutboxEvent[]): Promise<void> {
     const write = () => this.store.putMessage(this.key, message, undefined, outbox);
     return untilStored(write, this.persistence);
@@ -296,7 +309,7 @@ export class Output {
     this.drafts.drop();
   }
 
-  /** Ends a message: it stays in the log for clients that reconnect, but nothing more is written to it. */
+  /** Removes a message from the messages in progress. Its chunks stay in the log for clients that reconnect. */
   release(messageId: string): Promise<void> | undefined {
     const { message } = this.folds.get(messageId) ?? {};
     const reported = message && this.tell(this.finished(message, true));
@@ -307,15 +320,15 @@ export class Output {
     return reported;
   }
 
-  /** The number of the first chunk of a message in the log; null when the log does not have it. */
+  /** The number of the first `start` of a message in the log; null when the log does not have it. */
   startOf(messageId: string): number | null {
     const seq = this.starts.get(messageId);
     return seq !== undefined && seq >= this.log.first ? seq : null;
   }
 
   /**
-   * Whether the log has the whole message that is being written, so that a new owner finds it there. It must have the first `start`, because only that one
-   * has the metadata.
+   * Whether the log has the whole message that is being written, so that the next owner of the session finds it there. The log must have the first
+   * `start`, because only that one has the metadata.
    */
   private isWholeIn(log: SessionLog): boolean {
     const seq = this.message && this.startOf(this.message.id);
@@ -329,31 +342,31 @@ export class Output {
     return () => this.resting.delete(callback);
   }
 
-  /** Call it when the agent is idle or waits for an answer, and the log has all of its chunks. */
+  /** Call it when the agent is idle or waits for an answer, and all of its chunks are appended. */
   rested(): void {
     for (const callback of this.resting) callback();
   }
 
-  /** Ends all responses with an error. */
+  /** Ends all SSE responses with an error. */
   end(why: ProtocolError): void {
     this.drafts.drop();
     this.readers.cut(why);
   }
 }
 
-/** The ids of the approvals of a message that were decided. */
+/** The approval ids of the decided approval requests of a message. */
 export function decidedIn(message: Message | null): string[] {
   return (message?.parts ?? []).flatMap((part) =>
     'approval' in part && part.approval?.approved !== undefined ? [part.approval.id] : [],
   );
 }
 
-/** How many chunks a reader may lag behind before the agent waits for it. */
+/** How many log entries the reader of the active connection may lag behind before the agent waits for it. */
 const MAX_LAG = 4096;
 
 /**
- * The readers of SSE responses. The agent waits for at most one of them: the reader of the active connection, which posted the message being answered, or
- * resumed its response from where it was. The agent never waits for the other readers.
+ * The readers of SSE responses. The agent waits for at most one of them when it lags: the reader of the active connection, which posted the message
+ * that is being answered, or resumed its response.
  */
 export class Readers {
   private readonly all = new Set<Reader>();
@@ -378,7 +391,7 @@ export class Readers {
     };
   }
 
-  /** Call it when another connection became the active one: from then on the agent waits for no reader. */
+  /** Call it when another connection has become the active one. From then on the agent waits for no reader. */
   loseActive(): void {
     this.awaited = null;
     this.moved();
@@ -396,7 +409,7 @@ export class Readers {
     this.full = null;
   }
 
-  /** Resolves when the reader of the active connection has caught up enough; undefined when it does not lag. */
+  /** Resolves when the reader of the active connection no longer lags; undefined when it does not lag. */
   room(): Promise<void> | undefined {
     if (!this.isLagging()) return undefined;
     this.full ??= untilCalled();

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { isTextPart } from '../log/take-over.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
 
-/** One timer for many writers: at the end of the current window it calls each writer that called `wake`. */
+/** One timer for many writers. The first `wake` starts it; after `ms` milliseconds it calls the callback of every `wake` since then. */
 export class BatchTimer {
   private readonly clock: Clock;
   private readonly ms: number;
@@ -18,11 +18,12 @@ export class BatchTimer {
     return this.clock.elapsed();
   }
 
-  /** Whether a whole window has passed since that time. */
+  /** Whether at least `ms` milliseconds have passed since that time. */
   isOverSince(time: number): boolean {
     return this.clock.elapsed() - time >= this.ms;
   }
 
+  /** Calls the callback when the timer fires. */
   wake(callback: () => void): void {
     if (this.waiting.push(callback) > 1) return;
     this.clock.after(this.ms, () => {
@@ -34,8 +35,8 @@ export class BatchTimer {
 }
 
 /**
- * Decides when chunks are sent to one reader. Text is sent at once if nothing was sent within the last window, and otherwise gathers until the window ends.
- * All other chunks are sent at once.
+ * Decides when chunks are sent to one reader. A text delta is sent at once if nothing was sent within the last window (the interval of the
+ * `BatchTimer`). Otherwise it waits until the timer fires, together with later deltas. All other chunks are sent at once.
  */
 export class Departure {
   private readonly window: BatchTimer;
@@ -48,7 +49,7 @@ export class Departure {
     this.leave = leave;
   }
 
-  /** Call it when a chunk arrived. It runs for every token, so it returns at once while text gathers, without reading the clock. */
+  /** Call it when a chunk has arrived. It runs for every token, so it reads no clock while deltas already wait for the timer. */
   arrived(type: string | undefined): void {
     const isDelta = type === 'text-delta' || type === 'reasoning-delta';
     if (isDelta && this.isPlanned) return;
@@ -56,7 +57,7 @@ export class Departure {
     else this.leave();
   }
 
-  /** Plans to send everything at the end of the window. */
+  /** Plans to send everything that waits when the timer fires. */
   later(): void {
     if (this.isPlanned) return;
     this.isPlanned = true;
@@ -72,7 +73,7 @@ export class Departure {
   }
 }
 
-/** The heartbeat of all idle connections. They share one timer, which stops when no connection is left. */
+/** The heartbeat of all SSE responses. They share one timer, which stops when no response is left. */
 export class Heartbeat {
   private readonly clock: Clock;
   private readonly ms: number;
@@ -84,6 +85,7 @@ export class Heartbeat {
     this.ms = ms;
   }
 
+  /** Calls `beat` at every heartbeat. The returned function ends that. */
   join(beat: () => void): () => void {
     this.members.add(beat);
     this.cancel ??= this.clock.after(this.ms, () => this.beat());
@@ -101,23 +103,23 @@ export class Heartbeat {
   }
 }
 
-/** The share of the process's time that writing the drafts of all sessions may take. */
+/** The share of the time of this process that writing the drafts of all sessions may take. */
 const SHARE = 0.005;
 /**
- * How long text may be only in memory. Drafts are not written more often than every `MIN_MS`, because no user reads faster, nor less often than every
- * `MAX_MS`.
+ * The shortest and longest time between two drafts of a message, unless the draft can wait (`KEPT_MS`). Text that is not in a draft is only in
+ * memory. A shorter time than `MIN_MS` would help no user, because users do not read faster.
  */
 const MIN_MS = 100;
 const MAX_MS = 1000;
-/** How long text may have no draft if it is in a log that outlives the process. The draft is needed only if process and log are both lost. */
+/** How long text may have no draft if it is in a replicated log. Then the draft is needed only if the process and the log are both lost. */
 const KEPT_MS = 12_000;
 
-/** Decides how soon a draft may be written, so that the drafts of all sessions together take a small share of the time. */
+/** Decides how soon a draft may be written, so that the drafts of all sessions together take at most `SHARE` of the time, as far as `MAX_MS` allows. */
 export class DraftPace {
   private readonly clock: Clock;
-  /** How long the last draft took to write, as the expected cost of the next one; a guess before the first. */
+  /** How long the last draft took to write: the expected cost of the next one. Before the first draft it is a guess. */
   private costMs = 0.5;
-  /** Until this time, planned drafts use up the whole share. */
+  /** Until this time, the planned drafts of all sessions use the whole share. */
   private bookedUntil = 0;
 
   constructor(clock: Clock) {
@@ -125,8 +127,8 @@ export class DraftPace {
   }
 
   /**
-   * Returns how long to wait before the next draft of a session, and books its time, so that sessions that start together do not write together. The first
-   * text of a message is stored at once, if the share allows. `isKept`: the text is in a log that outlives the process.
+   * Returns how long a session must wait before its next draft, and reserves the time for it, so that sessions that start together do not write
+   * together. The first draft of a message is written at once, if the share allows that. `isKept`: the text is in a replicated log.
    */
   book({ isFirst, isKept = false }: { isFirst: boolean; isKept?: boolean }): number {
     const now = this.clock.elapsed();
@@ -146,7 +148,7 @@ export class DraftPace {
 
 type Sound = NonNullable<MessageMetadata['audio']>;
 
-/** The objects and callbacks that the drafts of a session use. */
+/** The objects and callbacks that `Drafts` uses. */
 export interface DraftsContext {
   store: Store;
   key: OwnedKey;
@@ -154,25 +156,25 @@ export interface DraftsContext {
   pace: DraftPace;
   /** The message that is being written. */
   message: () => Message | null;
-  /** Whether all of the message is in a log that outlives this process. */
+  /** Whether all of the message is in a replicated log. */
   isKept: () => boolean;
   /** Reports that a draft could not be stored. */
   onFault: (error: unknown) => void;
 }
 
-/** Stores drafts of the message that is being written, in case the process dies before the end of the message. */
+/** Stores drafts of the message that is being written, because the process may die before the message ends. */
 export class Drafts {
   private readonly context: DraftsContext;
-  /** The number of parts of each message when it was saved last, without drafts. */
+  /** For each message, how many parts it had when it was last stored as a whole, as opposed to a draft. */
   private readonly saved = new Map<string, number>();
-  /** The sound of each message so far: in drafts alone, until the message ends. */
+  /** The amount of sound that each message has so far. Only drafts contain it, until the message ends. */
   private readonly sounds = new Map<string, Sound>();
   private cancel: (() => void) | null = null;
-  /** Whether the next draft can wait, because a new owner would find the text in the log. */
+  /** Whether the planned draft can wait, because the next owner of the session would find the text in the log. */
   private hasTime = false;
-  /** The number of parts of the message that are stored, drafts included. */
+  /** The number of stored parts of the message that is being written, drafts included. */
   private stored = 0;
-  /** Whether nothing of the message was stored since its `start`. */
+  /** Whether no draft was written since the `start` of the message. */
   private isFirst = true;
   private writing: Promise<void> | null = null;
 
@@ -180,27 +182,27 @@ export class Drafts {
     this.context = context;
   }
 
-  /** Records how many parts of a stored or new message are saved. */
+  /** Records how many parts of a message are stored as a whole: all that it has now. */
   know({ id, parts }: Message): void {
     this.saved.set(id, parts.length);
   }
 
-  /** Call it when a message starts. */
+  /** Call it when a message starts, or continues. */
   begin(messageId: string): void {
     this.isFirst = true;
     this.stored = this.saved.get(messageId) ?? 0;
   }
 
-  /** Call it when a chunk was appended. */
+  /** Call it when a chunk was added to the message. */
   appended(): void {
-    // A new owner takes only text from the log, and everything else from the store: a part that is no text must be stored soon.
+    // The next owner takes only text from the log, and everything else from the store. So a part that is not text must be stored soon.
     if (this.hasTime && !this.isTextOnly()) this.drop();
     this.cancel ??= this.soon();
   }
 
   /**
-   * Counts a piece of sound of a message. Sound is in no log: when a draft has this count and the message has no end, the next owner knows that the message
-   * was being spoken when its process died, and how much of it was sent. So drafts of a spoken message are written often.
+   * Counts a piece of sound of a message. No log contains sound. From the count in a draft the next owner of the session sees that the message was
+   * being spoken when its process died, and how much of it was sent. So drafts of a spoken message are written often.
    */
   spoke(messageId: string, sampleRate: number, pieceBytes: number): void {
     const before = this.sounds.get(messageId);
@@ -217,11 +219,11 @@ export class Drafts {
     this.write();
   }
 
-  /** Notes how many parts of a message are stored. */
+  /** Records how many parts of a message are stored. */
   put(message: Message, parts: number): void {
     if (message !== this.context.message()) return;
     this.stored = parts;
-    // The message was just stored, so a draft that was planned before that can wait.
+    // The message was just stored, so the next draft can wait longer than planned.
     if (!this.cancel || !this.context.isKept() || !this.isTextOnly()) return;
     this.drop();
     this.cancel = this.soon();
@@ -234,18 +236,21 @@ export class Drafts {
     this.hasTime = false;
   }
 
-  /** Resolves when the message may be saved, since a draft must not be written after the message itself. Null when no draft is being written. */
+  /**
+   * Resolves when the draft that is being written is stored; null when none is. The message may be saved only after that, because an older draft must
+   * not replace it.
+   */
   get written(): Promise<void> | null {
     return this.writing;
   }
 
-  /** Call it when the message has ended. */
+  /** Call it when the message is no longer in progress. */
   release(messageId: string): void {
     this.saved.delete(messageId);
     this.sounds.delete(messageId);
   }
 
-  /** The stored messages without their draft parts: a reader of the response in progress gets the drafts as chunks. */
+  /** Returns stored messages without the parts that only drafts have. A reader of the response in progress gets those parts as chunks. */
   without(stored: Message[]): Message[] {
     return stored.flatMap((message) => {
       const count = this.saved.get(message.id) ?? message.parts.length;
@@ -256,13 +261,13 @@ export class Drafts {
 
   private soon(): () => void {
     const { clock, pace, isKept } = this.context;
-    // The first draft of a message cannot wait: it determines the position of the message among the stored messages.
+    // The first draft of a message cannot wait, because it determines the position of the message among the stored messages.
     this.hasTime = this.stored > 0 && isKept() && this.isTextOnly();
     const wait = pace.book({ isFirst: this.isFirst, isKept: this.hasTime });
     return clock.after(wait, () => this.write());
   }
 
-  /** Whether only text was appended since the message was stored, and none of it was spoken. */
+  /** Whether only text was added since the message was stored, and none of it was spoken. */
   private isTextOnly(): boolean {
     const { id = '', parts = [] } = this.context.message() ?? {};
     if (this.sounds.has(id)) return false;
@@ -278,10 +283,10 @@ export class Drafts {
     const message = this.context.message();
     this.isFirst = false;
     this.hasTime = false;
-    // Only one draft is written at a time. If the store has not finished the last one, plan another attempt.
+    // Only one draft is written at a time. If the store has not finished the last one, try again later.
     this.cancel = this.writing ? this.soon() : null;
     if (this.writing || !message || message.parts.length === 0) return;
-    // A draft that fails is not repeated: the whole message is stored when it ends.
+    // A draft that fails is not repeated, because the whole message is stored when it ends.
     const { length } = message.parts;
     const put = async () => {
       await store.putMessage(key, this.withSound(message));

@@ -3,8 +3,8 @@ import type { Engine } from '../engine.ts';
 import type { SessionKey } from '../store/store.ts';
 
 /**
- * Converts the outcome of a tool to the form in which the store returns it, and adds the files that the tool saved. An output that cannot be written as JSON
- * becomes a failure of the tool.
+ * Converts the outcome of a tool to plain JSON values, as the store returns it later, and adds the files that the tool saved. An output or a state
+ * change that cannot be written as JSON becomes an error of the tool.
  */
 export async function storedOutcome(
   { engine, key }: { engine: Pick<Engine, 'savedFiles'>; key: SessionKey },

@@ -1,15 +1,15 @@
 import type { Clock } from '../clock.ts';
 
-/** The time between two values of a call. */
+/** The shortest time between two calls of the work. */
 const PACE_MS = 200;
-/** The most bytes, as JSON, of a value that a tool sends while it runs. */
+/** The largest size, as JSON, of a value that a tool reports while it runs. */
 export const VALUE_BYTES = 32 * 1024;
 
-/** Performs work at most five times a second: at once, or when the time since the last time is over. */
+/** Performs work at most five times a second: at once, or `PACE_MS` after the last time. */
 export class Throttle {
   private readonly clock: Clock;
   private readonly work: () => void;
-  /** Before this time the work is not performed again. */
+  /** Before this time the work is not performed. */
   private nextAt: number;
   private cancelTimer: (() => void) | null = null;
 
@@ -19,7 +19,7 @@ export class Throttle {
     this.nextAt = clock.elapsed();
   }
 
-  /** Performs the work as soon as it may be. */
+  /** Performs the work now if the time allows, and otherwise as soon as it does. Several requests before that are one. */
   request(): void {
     if (this.cancelTimer) return;
     const now = this.clock.elapsed();
@@ -33,14 +33,17 @@ export class Throttle {
     });
   }
 
-  /** Cancels work that was requested and not performed. */
+  /** Cancels work that was requested and not performed yet. */
   cancel(): void {
     this.cancelTimer?.();
     this.cancelTimer = null;
   }
 }
 
-/** A value as JSON values, and its size. The tool may change its own object afterwards. Throws for a value that is too large or no JSON. */
+/**
+ * A copy of a value as plain JSON values, which later changes by the tool do not affect, and its size as JSON. Throws when the value is too large or
+ * cannot be written as JSON.
+ */
 export function jsonOf(value: unknown): { value: unknown; bytes: number } {
   const text = JSON.stringify(value) ?? 'null';
   const bytes = Buffer.byteLength(text);

@@ -1,7 +1,7 @@
 import { BINARY_HEADER, writeBinaryHeader } from '../../protocol/codec.ts';
 import { BINARY, base64Bytes, encodeBinary } from '../../protocol/index.ts';
 
-/** A piece of the agent's sound: the utterance that it belongs to, and how many samples of the utterance come before it. */
+/** A piece of the agent's sound: the number of its utterance (`n`), and how many samples of the utterance come before it (`at`). */
 export interface Sound {
   n: number;
   messageId: string;
@@ -11,7 +11,7 @@ export interface Sound {
   frame: Uint8Array;
 }
 
-/** The sound of a piece: PCM, 16 bits, mono. */
+/** The samples of a piece: PCM, 16 bits, mono. */
 export function pcmOf({ frame }: Sound): Uint8Array {
   return frame.subarray(BINARY_HEADER);
 }
@@ -23,12 +23,12 @@ export function soundBytes({ frame }: Sound): number {
 
 /** How many bytes of the newest utterance are kept for a listener that reconnects. */
 const MAX_KEPT_BYTES = 2 * 1024 * 1024;
-/** The largest number of an utterance: it has three bytes in the binary frame. */
+/** The largest number of an utterance, which has three bytes in the binary frame. */
 const MAX_NUMBER = 0xff_ff_ff;
 /** The bytes of one sample of 16-bit PCM. */
 export const SAMPLE_BYTES = 2;
 
-/** The sound of a session. Each message has its own utterance, and a listener that reconnects can continue the newest one. */
+/** The sound of a session. Each spoken message is an utterance. A listener that reconnects can continue the newest one. */
 export class Utterances {
   private n: number;
   private messageId: string | null = null;
@@ -53,10 +53,10 @@ export class Utterances {
       this.samples = 0;
       this.flush();
     }
-    // The sound is decoded straight into its binary frame, so that it is never copied.
+    // The base64 text is decoded directly into the binary frame, so that no sample is copied.
     const bytes = Buffer.allocUnsafe(BINARY_HEADER + Math.max(0, base64Bytes(data)));
     const length = bytes.write(data, BINARY_HEADER, 'base64');
-    // Data that is not valid base64 gives fewer bytes than expected, so the frame is cut to them.
+    // Invalid base64 decodes to fewer bytes than expected, and then the frame is shortened.
     const whole = BINARY_HEADER + length;
     const frame = whole === bytes.byteLength ? bytes : bytes.subarray(0, whole);
     const { n } = this;
@@ -76,13 +76,13 @@ export class Utterances {
       this.keptBytes -= soundBytes(first);
       this.oldest += 1;
     }
-    // Shorten the array only when more than half of it was discarded: moving all pieces for every new one would cost more than the sound.
+    // Shorten the array only when more than half of its pieces were discarded. Moving all pieces for each new one would cost too much.
     if (this.oldest * 2 <= kept.length) return;
     this.kept = kept.slice(this.oldest);
     this.oldest = 0;
   }
 
-  /** The kept pieces of an utterance from a sample on; empty when it is not the newest. */
+  /** The kept pieces of an utterance from the sample `at` on; empty when the utterance is not the newest. */
   from(n: number, at: number): Sound[] {
     if (n !== this.n) return [];
     return this.kept.slice(this.oldest).flatMap((sound) => {
@@ -96,7 +96,7 @@ export class Utterances {
     });
   }
 
-  /** Discards the sound so far, since the user interrupted it. */
+  /** Discards the kept sound, because the user interrupted it or a new utterance starts. */
   flush(): void {
     this.kept = [];
     this.oldest = 0;
@@ -104,7 +104,7 @@ export class Utterances {
   }
 }
 
-/** Parses the sound position of a listener, `<n>-<at>`; null when the text has another form. */
+/** Parses the sound position of a listener (`<n>-<at>`); null when the text has another form. */
 export function parseSoundPlace(text: string | null): { n: number; at: number } | null {
   const [, n, at] = /^(\d{1,8})-(\d{1,15})$/.exec(text ?? '') ?? [];
   return n === undefined || at === undefined ? null : { n: Number(n), at: Number(at) };

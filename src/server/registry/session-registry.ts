@@ -12,18 +12,20 @@ import type { Session } from './session.ts';
 
 /** How long an unused session stays in memory, with its log, for clients that reconnect. */
 const KEEP_MS = 5 * 60_000;
+/** How often unused sessions are searched. */
 const SWEEP_MS = 60_000;
+/** How long `close` waits for running turns, and then again for interrupted ones. */
 const DRAIN_MS = 2000;
 
-/** The sessions that this process has open, each exactly once. All other sessions are only in the store. */
+/** The sessions that this process has open, each exactly once. All other sessions are only in the store, or open in another process. */
 export class SessionRegistry {
   private readonly engine: Engine;
   private readonly open = new Map<string, Promise<Conversation>>();
-  /** The open sessions that are loaded. */
+  /** The sessions of `open` that are loaded. */
   private readonly here = new Map<string, Conversation>();
-  /** Sessions that are being removed. A request for such a session waits until it is removed. */
+  /** Sessions that are being removed. A request for such a session waits for the end of the removal. */
   private readonly removing = new Map<string, Promise<boolean>>();
-  /** Sessions that are being handed over to another process. A request for such a session waits too. */
+  /** Sessions that are being handed over to another process. A request for such a session waits for the end of that. */
   private readonly leaving = new Map<string, Promise<void>>();
   private isClosing = false;
   private cancelSweep: () => void = () => undefined;
@@ -33,12 +35,12 @@ export class SessionRegistry {
     this.sweepLater();
   }
 
-  /** The session, loaded from the store if it is not open here; null when the store has none with this key. */
+  /** Returns the session, loaded from the store if it is not open here; null when the store has none with this key. */
   async find(key: SessionKey): Promise<Session | null> {
     return this.conversation(key);
   }
 
-  /** Creates a session; returns the existing one when another request created it meanwhile. */
+  /** Creates a session. If another request has created it meanwhile, returns that one. */
   async create(key: SessionKey): Promise<Session> {
     try {
       await this.engine.sessionService.create(key);
@@ -50,14 +52,14 @@ export class SessionRegistry {
     return this.used(this.load(key, this.engine.owners.areAlone));
   }
 
-  /** Stops the agent and removes the session, but keeps its audit log. False when the store has no session with this key. */
+  /** Stops the agent and removes the session, but keeps its audit log. Returns false when the store has no session with this key. */
   async remove(key: SessionKey): Promise<boolean> {
     const name = nameOf(key);
     await this.gone(name);
     const removal =
       this.removing.get(name) ??
       this.erase(key, this.open.get(name)).finally(() => {
-        // The conversation is closed, removed or not: the next request loads the session from the store.
+        // The conversation is closed, even if the removal failed, so the next request must load the session from the store.
         this.forget(name);
         this.removing.delete(name);
       });
@@ -65,24 +67,30 @@ export class SessionRegistry {
     return removal;
   }
 
-  /** The keys of the sessions that this process owns. */
+  /** The keys of the sessions that this process has loaded. */
   get owned(): OwnedKey[] {
     return [...this.here.values()].map(({ key }) => key);
   }
 
-  /** Call it when another process took a session over. */
+  /** Call it when another process has become the owner of a session. */
   lose(key: OwnedKey): void {
     const conversation = this.here.get(nameOf(key));
     if (conversation?.key.fence === key.fence) conversation.lose();
   }
 
-  /** Hands over every session as soon as its agent is idle and its user is not speaking. Resolves when no session is left, or after `withinMs`. */
+  /**
+   * Hands over every session as soon as its agent is idle and its user is not speaking. Resolves when every session is handed over, or after
+   * `withinMs` milliseconds.
+   */
   async handOver(withinMs: number): Promise<void> {
     const all = [...this.open].map(([name, loading]) => this.giveAway(name, loading));
     await settlesWithin(Promise.allSettled(all), withinMs, this.engine.clock);
   }
 
-  /** Ends all connections and responses, so that clients reconnect to another process. The sessions stay here until that process takes them over. */
+  /**
+   * Ends all connections and responses, so that clients reconnect to another process. The sessions stay open here until that process becomes their
+   * owner.
+   */
   sendAway(): void {
     for (const conversation of this.here.values()) conversation.sendAway();
   }
@@ -90,7 +98,7 @@ export class SessionRegistry {
   private async giveAway(name: string, loading: Promise<Conversation>): Promise<void> {
     const conversation = await loading;
     while (!conversation.isPaused) await conversation.paused();
-    // Meanwhile the session was lost, closed or removed, or the server is closing.
+    // Do not hand over a session that was lost, closed or removed meanwhile, or when the server is closing.
     if (this.isClosing || this.open.get(name) !== loading || this.removing.has(name)) return;
     const gone = conversation.handOver().finally(() => {
       this.forget(name);
@@ -100,7 +108,7 @@ export class SessionRegistry {
     await gone;
   }
 
-  /** Waits briefly for running turns, interrupts the others, and closes every session. */
+  /** Waits up to two seconds for running turns, interrupts the others, and closes every session. */
   async close(): Promise<void> {
     this.isClosing = true;
     this.cancelSweep();
@@ -110,7 +118,7 @@ export class SessionRegistry {
       settlesWithin(Promise.allSettled(conversations.map(drain)), DRAIN_MS, this.engine.clock);
     // First wait for turns that end by themselves within `DRAIN_MS`.
     await drained((conversation) => conversation.settled());
-    // The others are interrupted, and their clients are informed. Do not wait for a tool or a model that ignores its abort signal.
+    // Interrupt the other turns and inform their clients. Wait no longer than `DRAIN_MS`, because a tool or a model may ignore its abort signal.
     await drained((conversation) => conversation.close());
   }
 
@@ -123,20 +131,20 @@ export class SessionRegistry {
     return loading && this.used(loading);
   }
 
-  /** Resolves when a session is neither being removed nor being handed over. Only the caller of a removal gets its error. */
+  /** Resolves when a session is neither being removed nor being handed over. Does not reject: only the caller of `remove` gets the error of a removal. */
   private async gone(name: string): Promise<void> {
     const going = () => this.removing.get(name) ?? this.leaving.get(name);
     while (going()) await going()?.catch(() => undefined);
   }
 
-  /** Marks the session as used, so that the sweep does not close it between find and use. */
+  /** Records that a request uses the session, so that the sweep does not close it before the request has started. */
   private async used(loading: Promise<Conversation>): Promise<Conversation> {
     const conversation = await loading;
     conversation.touch();
     return conversation;
   }
 
-  /** `isEmpty`: the session is new, so there is nothing to load from the store. */
+  /** Loads a session, once. `isEmpty`: the session was just created, so there is nothing to load from the store. */
   private load(key: SessionKey, isEmpty = false): Promise<Conversation> {
     const name = nameOf(key);
     const known = this.open.get(name);
@@ -157,7 +165,7 @@ export class SessionRegistry {
     this.here.delete(name);
   }
 
-  /** Removes a session. If this process has it open, it closes it first; otherwise it loads nothing of it. False when there is no such session. */
+  /** Removes a session. If this process has it open, closes it first; otherwise loads nothing of it. Returns false when there is no such session. */
   private async erase(key: SessionKey, loading: Promise<Conversation> | undefined): Promise<boolean> {
     const conversation = await loading;
     if (conversation) await conversation.remove();
@@ -173,7 +181,7 @@ export class SessionRegistry {
     return true;
   }
 
-  /** Becomes the owner of a session that no process has open, and removes its log. False when there is no such session. */
+  /** Becomes the owner of a session that is not open here, and removes its log. Returns false when there is no such session. */
   private async removeLog(key: SessionKey): Promise<boolean> {
     const { owners, logs } = this.engine;
     const owned = await owners.take(key);
@@ -193,13 +201,13 @@ export class SessionRegistry {
     });
   }
 
-  /** Closes sessions that no client uses. */
+  /** Releases the sessions that no client has used for `KEEP_MS`. Removes those that have neither a message nor a title. */
   private async sweep(): Promise<void> {
     for (const [name, loading] of this.open) {
       const conversation = await loading.catch(() => null);
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
       const isBlank = await conversation?.isBlank();
-      // A client connected to the session while the store was read.
+      // A client may have connected to the session while the store was read.
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
       if (conversation && isBlank) await this.remove(conversation.key);
       else conversation?.release();
@@ -208,11 +216,11 @@ export class SessionRegistry {
   }
 }
 
-/** For a decision without a session id: how many of the user's latest sessions are searched, and for how many of its approval ids. */
+/** For a decision without a session id: how many of the user's latest sessions are searched, and for how many approval ids. */
 const MAX_SEARCHED = 100;
 const MAX_NAMED = 4;
 
-/** The sessions of each user: lists them from the store, and opens them in the registry. */
+/** Finds, creates, lists and removes the sessions of each user. */
 export class Sessions {
   private readonly engine: Engine;
   private readonly registry: SessionRegistry;
@@ -236,7 +244,8 @@ export class Sessions {
   }
 
   /**
-   * Returns the session for a method of the server API, to which the limit of new sessions does not apply. Null when there is none and `creates` is false.
+   * Returns the session for a method of the server API, to which the limit of new sessions does not apply. If there is none, creates it when
+   * `creates` is true, and otherwise returns null.
    */
   async openFor(key: SessionKey, creates: boolean): Promise<Session | null> {
     const session = await this.registry.find(key);
@@ -253,13 +262,16 @@ export class Sessions {
     return this.registry.find(this.keyOf(user, id));
   }
 
-  /** A page of the user's sessions that have a message or a title. */
+  /** Returns a page of the user's sessions that have a message or a title. */
   list(user: string, page: ListRequest): Promise<ListedSession[]> {
     const { store, appName } = this.engine;
     return store.listSessions(appName, user, page);
   }
 
-  /** Finds the session that asked the user for one of these decisions. Searches only the sessions used last; null when none of them did. */
+  /**
+   * Returns the id of the session that asked the user for one of these decisions. Searches only the sessions that were used last; null when none of
+   * them did.
+   */
   async askedIn(user: string, answers: readonly Answer[]): Promise<string | null> {
     const { store, appName } = this.engine;
     const named = answers.flatMap((answer) => ('approvalId' in answer && answer.approvalId) || []);
@@ -273,7 +285,7 @@ export class Sessions {
     return null;
   }
 
-  /** The summary of a session, even if it has no messages; null when the user has none with this id. */
+  /** Returns the summary of a session, even if it has no message; null when the user has none with this id. */
   summaryOf(user: string, id: string): Promise<SessionSummary | null> {
     return this.engine.store.findSession(this.keyOf(user, id));
   }
@@ -298,7 +310,10 @@ function notFound(): never {
 
 const HALF_CHARACTER = /\p{Surrogate}/u;
 
-/** Returns the session id that a client sent; throws when it is not valid. `field` names its place in the request. */
+/**
+ * Returns the session id that a client sent. Throws `bad_request` when it is not valid. `field` is the name of the field in the request, for the
+ * error text.
+ */
 export function checkSessionId(id: unknown, field: string, mostLength: number): string {
   if (typeof id !== 'string' || id === '' || id.length > mostLength || HALF_CHARACTER.test(id)) {
     throw new ProtocolError(
@@ -306,13 +321,13 @@ export function checkSessionId(id: unknown, field: string, mostLength: number): 
       `"${field}" must be a text of 1 to ${mostLength} whole characters.`,
     );
   }
-  // In a URL path `.` and `..` mean the folder itself and its parent, so a session with such an id could never be requested or deleted.
+  // In a URL path `.` and `..` are resolved as folders, so a session with such an id could never be requested or deleted.
   if (id === '.' || id === '..')
     throw new ProtocolError('bad_request', `"${field}" must not be "." or "..".`);
   return id;
 }
 
-/** An id for a session whose client sent none. A user name that does not fit is replaced by its hash. */
+/** Returns an id for a session whose client sent none. It contains the user name, or its hash if the name does not fit. */
 export function newSessionId(user: string, unique: string, mostLength: number): string {
   const id = `session_${user}_${unique}`;
   if (id.length <= mostLength && !HALF_CHARACTER.test(id)) return id;

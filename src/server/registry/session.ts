@@ -26,19 +26,28 @@ import type { AcceptedRequest, PageRequest, SessionKey } from '../store/store.ts
 export interface Session {
   readonly key: SessionKey;
 
-  /** Accepts a typed message: at once, or, for a queued message, when its turn comes. Rejects when the message is rejected. */
+  /**
+   * Accepts a user message from a socket. Resolves when its turn starts, and rejects when it is rejected. `again`: if an earlier message has the same
+   * id, the conversation is rewound to that message.
+   */
   say(message: TypedMessage, asked: RequestContext & { again: boolean }): Promise<void>;
-  /** Asks the agent to continue its last message, which was cut. */
+  /** Asks the agent to continue its last message, which was cut off. */
   continueMessage(messageId: string, asked: RequestContext): Promise<void>;
-  /** Accepts answers to open calls. It interrupts nothing. */
+  /** Accepts answers to open calls from a socket. A running turn is not interrupted. */
   answer(answers: Answer[], asked: RequestContext & { by: Identity }): Promise<void>;
-  /** Accepts answers of the application, in the name of a person. Resolves when they are stored. A `requestId` that was accepted before has no effect. */
+  /**
+   * Accepts answers of the application, in the name of a person. Resolves when they are stored. If a request with this `requestId` was accepted
+   * before, does nothing.
+   */
   answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void>;
-  /** Accepts a message that the application sends as the user. Resolves, when it is stored, with the id of the message that will answer it. */
+  /**
+   * Accepts a user message that the application sends for the user. Resolves, when it is stored, with the id of the message that will answer it; null
+   * when no message will.
+   */
   sendFor(message: TypedMessage, requestId: string): Promise<string | null>;
-  /** Gives the agent an instruction of the application, which starts a turn. Resolves with the id of its message when the turn starts. */
+  /** Gives the agent an instruction of the application, which starts a turn. Resolves with the id of the answering message when the turn starts. */
   instruct(text: string, requestId: string): Promise<string>;
-  /** Lets the agent say a text of the application, which starts no turn. Resolves with the id of its message when the text is stored. */
+  /** Shows a text of the application as a message of the agent, without starting a turn. Resolves with the id of the message when it is stored. */
   speak(text: string, requestId: string): Promise<string>;
   /** Makes a listener the active connection, which may send audio and run browser tools; null makes none active. */
   claim(listener: Listener | null): void;
@@ -46,188 +55,196 @@ export interface Session {
   media(blob: Blob, from: Listener): void;
   /** Handles that the user turned the microphone on or off. `detection`: whether the client or the server detects the end of speech. */
   microphone(action: 'start' | 'stop', detection: Detection, from: Listener): void;
-  /** Stops the agent; resolves with false when the agent is idle. `heard`: the message to stop, and how much of its sound was played. */
+  /**
+   * Interrupts the agent; resolves with false when the agent was idle, or when the request was made before. `heard`: the message to interrupt, and
+   * how much of its sound was played.
+   */
   stop(asked?: Partial<RequestContext> & { heard?: Heard }): Promise<boolean>;
 
-  /** Accepts a message that was sent with POST. Resolves with its response when its turn starts. */
+  /** Accepts a user message that was sent with POST. Resolves with its response when its turn starts. */
   post(message: PostedMessage): Promise<SseResponse>;
-  /** Accepts answers that were sent with POST. Resolves with the response. */
+  /** Accepts answers that were sent with POST. Resolves with the response that continues their message. */
   postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse>;
-  /** Accepts a POST that asks to continue a message. Resolves with the response. */
+  /** Accepts a POST that asks to continue an assistant message that was cut off. Resolves with its response. */
   postContinuation(continuation: PostedContinuation): Promise<SseResponse>;
-  /** The rest of the response in progress, after the last chunk that the client has; null when there is none. */
+  /** Returns the rest of the response in progress, after the last chunk that the client has; null when the client has everything. */
   resume(last: string | null): Promise<SseResponse | null>;
   /**
-   * The newest response from the first chunk of its message on, whether it runs or is over. Null when there is none, or a client has confirmed that it has
-   * all of it.
+   * Returns the newest response, running or over, from the first chunk of its message on. Null when there is none, or when a client has confirmed
+   * that it has all of it.
    */
   replay(): Promise<SseResponse | null>;
-  /** Records that a client which reads replays has every chunk up to this one. */
+  /** Records that a client, which reads with `replay`, has every chunk up to this one. */
   confirm(last: string): void;
 
-  /** Adds a listener, which gets every chunk after its place. A listener that never watches becomes the active connection; others do when there is none. */
+  /**
+   * Adds a listener, which gets every chunk after the position `at`. A listener with `watches: 'never'` becomes the active connection. Others do when
+   * there is none, except with `watches: 'always'`.
+   */
   join(listener: Listener, at: Place): Promise<Joined>;
-  /** Removes a listener. */
   leave(listener: Listener): void;
 
-  /** A page of the stored messages; null when the message that it should end before does not exist. */
+  /** Returns a page of the stored messages; null when the message before which the page should end does not exist. */
   page(request: PageRequest): Promise<MessagePage | null>;
 }
 
-/** A message that a user typed. */
+/** A user message from a socket. */
 export type TypedMessage = Extract<Input, { kind: 'message' }>;
 
-/** Receives the private replies to a request, for the client that made it. */
+/** Receives the replies to a request that only the client that made it gets. */
 export interface Requester {
   accepted(accepted: AcceptedRequest): void;
   failed(error: ProtocolError): void;
 }
 
-/** The name of a request, if it has one, and the client that gets its result. */
+/** The name of a request, if it has one, and where the request came from. */
 export interface RequestContext {
   requestId?: string | undefined;
   requester: Requester;
   /** The connection that the request came over. */
   listener?: Listener | undefined;
-  /** What the request lets tools see. */
+  /** The headers and body fields of the request that tools may read. */
   forTools?: ToolRequest | undefined;
 }
 
-/** The `requestId` of a request that was sent with POST, and its id in the log. */
+/** The `requestId` of a request that was sent with POST, if the client gave one, and the id of the request in log lines (`logged`). */
 interface PostNames {
   requestId?: string | undefined;
   logged: string;
-  /** What the request lets tools see. */
+  /** The headers and body fields of the request that tools may read. */
   forTools?: ToolRequest | undefined;
 }
 
-/** A checked message that was sent with POST. */
+/** A validated user message that was sent with POST. */
 export interface PostedMessage extends PostNames {
   id: string | undefined;
   parts: AdmittedPart[];
   metadata?: PageMetadata | undefined;
 }
 
-/** A POST that asks to continue a message of the agent. */
+/** A POST that asks to continue an assistant message that was cut off. */
 export interface PostedContinuation extends PostNames {
   messageId: string;
 }
 
-/** The message that the answers are for, the user who gives them, and their request. */
+/** The message whose calls are answered, the user who answers, and the names of the request. */
 export interface AnsweredBy extends PostNames {
   messageId: string | undefined;
   by: Identity;
 }
 
-/** The position of a listener: the id of its last chunk, and how many samples of which utterance it has. */
+/**
+ * The position from which a listener continues: the id of its last chunk, and how many samples (`at`) of which utterance (`n`) it has. Null when it
+ * has none.
+ */
 export interface Place {
   last: string | null;
   sound: { n: number; at: number } | null;
 }
 
-/** A connected client of a session, which may also send requests. */
+/** A client that is connected to a session. It gets the chunks of the session and may send requests. */
 export interface Listener {
   readonly id: string;
   /**
-   * What happens when it is not the active connection. `never`: it is disconnected. `when-another-speaks`: it watches while another is active. `always`: it
-   * only watches, and is never active.
+   * What happens to the listener when it is not the active connection. `never`: it is disconnected. `when-another-speaks`: it watches while another
+   * is active. `always`: it only watches, and never becomes active.
    */
   readonly watches: 'never' | 'when-another-speaks' | 'always';
-  /** Reports an error of a request that it made. */
+  /** Sends the client the error of a request that it made. */
   failed(error: ProtocolError): void;
-  /** Reports the reason to the client, and disconnects it. */
+  /** Sends the client the reason, and disconnects it. */
   end(code: ErrorCode, message: string): void;
   play(sound: Sound): void;
-  /** Discards sound that was not played yet. */
+  /** Makes the client discard the sound that it has not played yet. */
   stopPlayback(): void;
 }
 
 /** The source from which readers get the chunks of a session. */
 export interface Feed {
   readonly log: Omit<ShownLog, 'readers'>;
-  /** Whether the agent is idle, or waits for the user or the browser. */
+  /** Whether the agent is idle or waits for the user or the browser, and clients may get every chunk. */
   readonly isAtRest: boolean;
   /** Calls `callback` whenever the agent becomes idle or waits for an answer. The returned function unsubscribes. */
   onRest(callback: () => void): () => void;
-  /** Adds a reader: the agent waits for it when it lags far and belongs to the active connection; the returned function removes it. */
+  /** Adds a reader; the returned function removes it. If the reader is active and lags too far behind, the agent waits for it. */
   attach(reader: Reader): () => void;
-  /** Call it when a reader made progress. */
+  /** Call it when a reader has read further entries. */
   readerMoved(): void;
 }
 
-/** A reader of the log. The agent may wait for it. */
+/** A reader of the log of a session. */
 export interface Reader {
-  /** Whether the reader belongs to the active connection, so that the agent waits for it. */
+  /** Whether the reader belongs to the active connection, so that the agent waits when it lags. */
   readonly isActive: boolean;
-  /** The number of the entry that it read last. */
+  /** The number of the log entry that the reader has read last. */
   position(): number;
-  /** Ends the reader with an error; the client may reconnect. */
+  /** Ends the reader with an error. The client may reconnect. */
   cut(why: ProtocolError): void;
 }
 
-/** One SSE response: a part of the log, and how it ends. */
+/** One SSE response: a part of the log, and where it ends. */
 export interface SseResponse {
   feed: Feed;
-  /** The number of the entry before its first chunk. */
+  /** The number of the log entry before its first chunk. */
   from: number;
-  /** The response ends at the first end mark in the log after this entry; without it, at the first one after `from`. */
+  /** The response ends at the first end mark in the log after this entry; if it is missing, at the first end mark after `from`. */
   endsAfter?: number;
-  /** Whether the client of the response is the active connection. */
+  /** Whether the client of the response is the active client, for which the agent waits when it lags. */
   isActive?: boolean;
-  /** The ids of approvals whose requests are left out, because they were decided. */
+  /** The approval ids of the approval requests that are not sent, because the user has decided already. */
   omitted?: readonly string[];
-  /** Whether the response also ends when the agent comes to rest, because it is a part of a live turn. */
+  /** Whether the response also ends when the agent is idle or waits for an answer. A turn over BIDI appends no end mark when it pauses. */
   endsAtRest?: boolean;
-  /** Whether it includes decisions, as chunks that only clients of `ai` 7 know. */
+  /** Whether the response includes decisions, as chunks that only clients with `ai` 7 know. */
   hasDecisions?: boolean;
-  /** Whether the response belongs to a watcher: then it never ends, and includes chunks that other pages cause. */
+  /** Whether the response belongs to a watcher. Then it never ends, and includes the chunks that requests of other pages cause. */
   isWatched?: boolean;
-  /** Whether the response has only private replies, because the client gets all other chunks as a watcher. */
+  /** Whether the response has only private replies, because its client gets all other chunks in another response, as a watcher. */
   hasOnlyReplies?: boolean;
   /** Returns the messages with an absolute URL for each stored file. */
   present?: (messages: Message[]) => Message[];
-  /** Removes and returns the private replies that the client has not got yet. */
+  /** Removes and returns the private replies that the client did not get yet. */
   privateReplies?: () => readonly Chunk[];
-  /** All chunks of the response, if the log no longer has it. */
+  /** All chunks of the response, made from the stored message because the log no longer has them. */
   storedChunks?: readonly (Chunk | ApprovalResponse)[];
 }
 
-/** The data of a reset: the messages from which a client continues. */
+/** The messages with which a client replaces its own, because it cannot continue from its position. */
 export interface Reset {
   messages: Message[];
-  /** The id of the first message of the page, if there are others before it. */
+  /** The id of the first message, if there are older ones that are left out. */
   older?: string;
 }
 
-/** The largest page of messages: parsing and writing a larger one would block the event loop for all users. */
+/** The limits of a page of messages. Parsing and writing a larger one would block the event loop for all users. */
 export const PAGE = { count: 100, bytes: 256 * 1024 };
 
-/** The place from which a listener reads, and what it gets first. */
+/** The position from which a listener reads, and what it gets before that. */
 export interface Joined {
   feed: Feed;
-  /** The number of the entry before its first chunk. */
+  /** The number of the log entry before its first chunk. */
   from: number;
-  /** Whether that is the position that the client asked for. */
+  /** Whether the client continues from the position that it asked for. */
   resumed: boolean;
-  /** The id of the newest chunk. */
+  /** The id of the newest entry in the log. */
   newest: string;
-  /** The newest page of messages, if the client cannot continue from its position. */
+  /** The newest page of messages, if the client cannot continue from its position; otherwise null. */
   reset: Reset | null;
-  /** The chunks to send before the first one: they open the message that it belongs to, and the open blocks of that message. */
+  /** The chunks to send before those of the log: they open the message to which the next chunks belong, and the open blocks of that message. */
   opening: Chunk[];
-  /** The ids of approvals whose requests are left out, because they were decided. */
+  /** The approval ids of the approval requests that are not sent, because the user has decided already. */
   omitted: readonly string[];
-  /** The rest of the sound of which the client already has the beginning. */
+  /** The rest of the sound whose beginning the client already has. */
   sounds: Sound[];
-  /** What else the greeting contains. */
+  /** The other fields of `data-session`, the first chunk that the client gets. */
   info: Pick<SessionInfo, 'received' | 'open' | 'running' | 'model' | 'floor' | 'attachments'>;
 }
 
-/** Messages of a session, in order. */
+/** A page of messages of a session, oldest first. */
 export interface MessagePage {
   messages: Message[];
-  /** The message before which the previous page ends; null when there is no previous page. */
+  /** The id of the message before which the previous page ends; null when there is no previous page. */
   older: string | null;
-  /** Whether the agent is running. */
+  /** Whether the agent is writing or effects are being performed. */
   isRunning: boolean;
 }

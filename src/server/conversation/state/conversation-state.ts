@@ -116,8 +116,8 @@ export class ConversationState {
 
   /**
    * Applies an input; returns the effects, in order. An event with only text deltas takes a fast path: it changes nothing that could start other
-   * work, so the steps after `dispatch` are left out. `now` returns the time of the input. The fast path does not call it: it needs no time, and
-   * reading the clock for each delta is a measurable part of the server's CPU time.
+   * work, so `Turns.settle` is not called. `now` returns the time of the input. The fast path does not call it: it needs no time, and reading the
+   * clock for each delta is a measurable part of the server's CPU time.
    */
   apply(input: Input, now: () => number): Effect[] {
     if (input.type === 'event') {
