@@ -1,8 +1,8 @@
 import type { Clock } from '../server/index.ts';
 
 /**
- * Time that passes only when a test says so. Give it to `createDuologue({ clock })`: approval requests expire, tools time out and
- * model calls are repeated when the test advances it, and never because the machine is slow.
+ * A clock that advances only when a test calls `advance`. Give it to `createDuologue({ clock })`. Then approval requests expire, tools time out and model
+ * calls are repeated when the test advances the clock, and never because the machine is slow.
  *
  * @example
  * const time = new FakeTime();
@@ -14,7 +14,7 @@ export class FakeTime implements Clock {
   #back = 0;
   #timers: { at: number; callback: () => void }[] = [];
 
-  /** `start`: milliseconds since 1970 at the beginning. */
+  /** `start`: the first time, in milliseconds since 1970. */
   constructor(start = 1_700_000_000_000) {
     this.#time = start;
   }

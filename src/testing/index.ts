@@ -1,7 +1,7 @@
 /**
- * Tools for the tests of applications that use the library. To test an agent: a model that plays a script (`script-model.ts`), a client
- * without a browser (`test-client.ts`) and fake time (`fake-time.ts`). To test a store: the contract of a store as tests, which run in the
- * test runner that the caller passes; `store/` has a file for each subject. There is no state beside the objects that a test creates.
+ * Tools for the tests of applications that use the library. To test an agent: a model that plays a script (`script-model.ts`), a client without a browser
+ * (`test-client.ts`) and fake time (`fake-time.ts`). To test a store: its contract as tests, which run in the test runner that the caller passes; `store/`
+ * has a file for each subject. All state belongs to the objects that a test creates.
  */
 export { FakeTime } from './fake-time.ts';
 export {

@@ -1,6 +1,6 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 
-/** The contents, configuration and so on of ADK's requests, without a dependency on the package that declares them. */
+/** Types of ADK's requests. They are derived from `LlmRequest`, so that this file does not import `@google/genai`, which declares them. */
 type Contents = LlmRequest['contents'];
 type Config = NonNullable<LlmRequest['config']>;
 type LiveConfig = LlmRequest['liveConnectConfig'];
@@ -14,7 +14,7 @@ export type ScriptStep =
   | Error
   | LlmResponse;
 
-/** A turn played by code. It gets the request, whether to stream, and the signal that aborts the call. */
+/** Returns the steps of a turn. It gets the request, whether to stream, and the signal that aborts the call. */
 export type ScriptFunction = (
   request: LlmRequest,
   stream: boolean,
@@ -41,9 +41,9 @@ export interface SeenConnect {
 }
 
 /**
- * Makes a model that plays a script: one turn for each call of the model, in order. A tool call is followed by another call of the
- * model, with the output of the tool. The same script serves an agent over SSE, where ADK calls the model turn by turn, and over a
- * WebSocket, where ADK runs it live.
+ * Makes a model that plays a script: one turn for each call of the model, in order. After a tool call, ADK calls the model again with the output of the
+ * tool, so the script needs one more turn. The same script works over SSE, where ADK calls the model turn by turn, and over a WebSocket, where ADK runs it
+ * live.
  *
  * @example
  * const model = scriptModel([
@@ -76,7 +76,7 @@ export class ScriptedModel extends BaseLlm {
     this.nativeLive = options.connections !== undefined;
   }
 
-  /** Adds turns after those that are still to be played. */
+  /** Adds turns at the end of the script. */
   add(...turns: ScriptTurn[]): this {
     this.#turns.push(...turns);
     return this;
@@ -129,8 +129,8 @@ export class ScriptedModel extends BaseLlm {
 }
 
 /**
- * The responses of one call. Texts and thoughts come as partial responses; then one final response has everything, with the tool
- * calls in their places. Responses of ADK and errors stay as they are.
+ * Converts the steps of one call to responses. Texts and thoughts become partial responses; then one final response has everything, with the tool calls in
+ * their places. Steps that are an `LlmResponse` or an error stay as they are.
  */
 function responsesOf(steps: readonly ScriptStep[]): (LlmResponse | Error)[] {
   const responses: (LlmResponse | Error)[] = [];
@@ -141,7 +141,7 @@ function responsesOf(steps: readonly ScriptStep[]): (LlmResponse | Error)[] {
   };
   for (const step of steps) {
     if (step instanceof Error) {
-      // The model fails before its final response.
+      // A model that fails yields no final response, so drop the parts so far.
       parts = [];
       responses.push(step);
       continue;
@@ -162,7 +162,7 @@ function responsesOf(steps: readonly ScriptStep[]): (LlmResponse | Error)[] {
   return responses;
 }
 
-/** The part of a response that a step becomes; null for a response of ADK. */
+/** Converts a step to a part of a response; null for a step that is a whole `LlmResponse`. */
 function partOf(step: Exclude<ScriptStep, Error>): Part | null {
   if (typeof step === 'string') return { text: step };
   if ('thinks' in step) return { text: step.thinks, thought: true };

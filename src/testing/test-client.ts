@@ -18,11 +18,14 @@ import {
 export interface TestClientOptions {
   /** The transport: SSE unless given. */
   over?: 'sse' | 'bidi';
-  /** The session; a new one unless given. Two clients with the same session are two pages of it. */
+  /** The id of the session; a new session unless given. Two clients with the same id are two pages of one session. */
   session?: string;
   /** Headers of every request, e.g. those that `authenticate` reads. */
   headers?: Record<string, string>;
-  /** The address of the server, with its `basePath`; `http://localhost` unless given. Nothing listens there: the client calls the server itself. */
+  /**
+   * The address of the server, with its `basePath`; `http://localhost` unless given. No connection is made to it: the client calls the server object
+   * directly.
+   */
   url?: string;
   /** The browser tools of this page, by name. A call of another browser tool waits for `answer`. */
   tools?: Record<string, (input: unknown) => unknown>;
@@ -32,9 +35,9 @@ export interface TestClientOptions {
 export interface TestMessageOptions {
   /** The files of the message, as `sendMessage` of `useChat` sends them: each with its content as a data URL. */
   files?: readonly { type: 'file'; mediaType: string; url: string; filename?: string }[];
-  /** The metadata of the message: `context.metadata` of the tools. */
+  /** The metadata of the message. Tools find it in `context.metadata`. */
   metadata?: Record<string, unknown>;
-  /** Fields that the page adds to the request: `context.request` of the tools, as far as the option `toolRequest` names them. */
+  /** Fields that the page adds to the body of the request. Tools find those that the option `toolRequest` names in `context.request`. */
   body?: Record<string, unknown>;
 }
 
@@ -66,7 +69,7 @@ export class TestClient {
   readonly #link: TestLink;
   readonly #tools: NonNullable<TestClientOptions['tools']>;
   readonly #folds = new Map<string, MessageFold>();
-  /** Everything that the client received, in order; null is the end of a response or a turn. */
+  /** The chunks that the client received, in order, without transient ones. Null is the end of a response or a turn. */
   readonly #received: (Chunk | null)[] = [];
   /** How many entries of `#received` have been returned to the test as turns. */
   #read = 0;
@@ -111,24 +114,27 @@ export class TestClient {
     return this.#opening;
   }
 
-  /** Sends a user message, and reads until the turn ends or waits for the person. Rejects when the server refuses the message. */
+  /** Sends a user message, and reads until the turn ends or waits for the user. Rejects when the server refuses the message. */
   say(text: string, { files = [], metadata, body }: TestMessageOptions = {}): Promise<TestTurn> {
     const parts = [...files, { type: 'text', text }];
     const message = { id: crypto.randomUUID(), role: 'user', parts, ...(metadata && { metadata }) };
     return this.#turn(message as Message, () => undefined, body);
   }
 
-  /** Approves the approval requests that wait: all of them, or those of a tool. Reads until the turn ends or waits again. */
+  /**
+   * Approves the approval requests that wait: all of them, or those of a tool. If several messages have such requests, only those of the first message are
+   * approved. Reads until the turn ends or waits again.
+   */
   approve(toolName?: string): Promise<TestTurn> {
     return this.#decide(true, toolName);
   }
 
-  /** Denies the approval requests that wait: all of them, or those of a tool. */
+  /** Denies the approval requests that wait, by the same rules as `approve`. */
   deny({ reason, toolName }: { reason?: string; toolName?: string } = {}): Promise<TestTurn> {
     return this.#decide(false, toolName, reason);
   }
 
-  /** Answers a call that runs in the browser, or a long-running one. Reads until the turn ends or waits again. */
+  /** Answers a call that runs in the browser, or a call of a long-running tool. Reads until the turn ends or waits again. */
   async answer(toolCallId: string, output: unknown): Promise<TestTurn> {
     const call = this.#calls.find(({ part }) => part.toolCallId === toolCallId);
     if (!call) throw new Error(`This page shows no call ${toolCallId}.`);
@@ -153,7 +159,7 @@ export class TestClient {
     return this.#take(from);
   }
 
-  /** Disconnects, as a page that is closed. */
+  /** Disconnects, like a page that the user closes. */
   close(): void {
     this.#ended ??= new Error('The test client was closed.');
     this.#link.close();
@@ -177,7 +183,7 @@ export class TestClient {
     }
     const ids = new Set(meant.map(({ toolCallId }) => toolCallId));
     const calls = this.#calls.filter(({ part }) => ids.has(part.toolCallId));
-    // One request can only answer calls of one message, so the approval requests of the first message are decided together.
+    // One request can only answer calls of one message. So decide all approval requests of the first message, and leave the others waiting.
     const [first] = calls;
     if (!first) throw new Error('No approval request waits for a decision.');
     const decided = calls
@@ -194,7 +200,7 @@ export class TestClient {
     return this.#turn(answering(first.message, decided), decide);
   }
 
-  /** Sends a message and reads until the turn ends or waits; calls of this page's tools are answered on the way. */
+  /** Sends a message and reads until the turn ends or waits. Calls of this page's tools do not end the reading: their tools run, and the outputs are sent. */
   async #turn(
     message: Message,
     onAccepted: () => void = () => undefined,
@@ -229,7 +235,10 @@ export class TestClient {
     return { requestId, messageId: message.role === 'assistant' ? message.id : answeredIn };
   }
 
-  /** Runs the browser tools of this page that are called, and returns their outputs as a message; null when there are none. */
+  /**
+   * Runs the browser tools of this page that wait to run, for the first message with such calls. Returns their outputs as a message; null when no call
+   * waits for this page.
+   */
   async #runTools(): Promise<Message | null> {
     const called = this.#calls.filter(
       ({ part }) => isFor('client', part) && Object.hasOwn(this.#tools, nameOf(part)),
@@ -250,7 +259,7 @@ export class TestClient {
     return answering(first.message, parts);
   }
 
-  /** Whether the turn that answers a request is over, or waits for the person or the browser. */
+  /** Whether the turn that answers a request is over, or waits for the user or the browser. */
   #isOver(from: number, { messageId }: Sent): boolean {
     const since = this.#received.slice(from);
     const start = since.findIndex((chunk) => chunk?.type === 'start' && chunk.messageId === messageId);
@@ -300,7 +309,7 @@ export class TestClient {
         return;
       }
       case 'data-message':
-        // The server also sends this page its own user message, in the form in which it was stored.
+        // The server also sends this page the user message that the page itself sent, in its stored form.
         this.#folds.set(chunk.data.message.id, new MessageFold(structuredClone(chunk.data.message)));
         return;
       case 'data-decided':

@@ -30,13 +30,13 @@ export interface TestLink {
   /** Whether `null` arrives only at the end of a turn. Over SSE (false) it also arrives when the turn pauses for an answer. */
   readonly isBidi: boolean;
   open(events: LinkEvents): Promise<void>;
-  /** Sends a request. Its acceptance or refusal comes as a chunk. */
+  /** Sends a request. The server accepts or refuses it in a chunk. Over SSE an HTTP error rejects instead. */
   send(body: { messages: unknown[]; requestId: string }): Promise<void>;
   interrupt(requestId: string): Promise<void>;
   close(): void;
 }
 
-/** Decodes the blocks of a text to chunks. */
+/** Decodes the SSE blocks of a text to chunks. */
 function chunksIn(decoder: BlockDecoder, text: string): (Chunk | null)[] {
   return decoder.push(text).map(({ data }) => (data === '[DONE]' ? null : (JSON.parse(data) as Chunk)));
 }
@@ -130,7 +130,7 @@ export class BidiLink implements TestLink {
       protocol: WATCHING_SUBPROTOCOL,
       bufferedAmount: 0,
       send: (data) => {
-        // Only chunks count here: sound arrives as bytes, and the answer to a ping as a JSON object.
+        // Pass on only chunks: sound arrives as bytes, and the answer to a ping as a JSON object.
         if (typeof data === 'string' && !data.startsWith('{')) events.received(chunksIn(decoder, data));
       },
       ping: () => this.#socket?.pong(),

@@ -39,7 +39,7 @@ export interface TestTurn {
   reasoning: string;
   /** The tool calls that were made or changed. */
   toolCalls: TestToolCall[];
-  /** The approval requests that wait now. */
+  /** The approval requests that wait at the end of this turn. */
   approvals: TestApproval[];
   /** The text of the error that ended the turn; null when there was none. */
   error: string | null;
@@ -78,7 +78,7 @@ export function approvalOf(part: ToolPart): TestApproval | null {
   return { approvalId: approval.id, toolCallId, toolName, input, ...(message && { message }), expiresAt };
 }
 
-/** What the agent did in these chunks. `parts`: all tool parts of the conversation as they are now. */
+/** Collects what the agent did in these chunks. `parts`: all tool parts of the conversation as they are now. */
 export function turnOf(chunks: Chunk[], parts: readonly ToolPart[]): TestTurn {
   const touched = new Set(chunks.flatMap((chunk) => ('toolCallId' in chunk ? chunk.toolCallId : [])));
   return {
@@ -91,7 +91,7 @@ export function turnOf(chunks: Chunk[], parts: readonly ToolPart[]): TestTurn {
   };
 }
 
-/** Whether every call of a message that has no outcome waits for the person or the browser, and no text is being written. */
+/** Whether a message has calls without an outcome, all of these calls wait for the user or the browser, and no text is being written. */
 export function isPaused({ message, openBlocks }: MessageFold): boolean {
   const open = toolPartsOf(message).filter((part) => !hasOutcome(part));
   return (
@@ -101,7 +101,7 @@ export function isPaused({ message, openBlocks }: MessageFold): boolean {
   );
 }
 
-/** Whether a call waits for that party. */
+/** Whether a call waits for `who`: the user (`person`), or the browser (`client`). */
 export function isFor(who: 'person' | 'client', { state, toolMetadata, approval }: ToolPart): boolean {
   const { runsOn = 'server', asks = false } = toolMetadata ?? {};
   return waitingFor({ runsOn, asks, state, approved: approval?.approved }) === who;

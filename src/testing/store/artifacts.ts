@@ -3,7 +3,7 @@ import { keyOf, type Opened, type TestRunner } from './setup.ts';
 
 const key = keyOf('s1');
 
-/** A version of an artifact with these bytes. */
+/** The content of an artifact with these bytes; with null it is a text. */
 function contentOf(bytes: number[] | null, change: Partial<ArtifactContent> = {}): ArtifactContent {
   return {
     part: bytes === null ? '{"text":"hi"}' : '{"inlineData":{"mimeType":"text/csv"}}',
@@ -14,7 +14,7 @@ function contentOf(bytes: number[] | null, change: Partial<ArtifactContent> = {}
   };
 }
 
-/** What a store promises about artifacts: files that tools save under names, in versions. */
+/** The tests of artifacts: files that tools save under names, in versions. */
 export function artifactsSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 
@@ -44,7 +44,7 @@ export function artifactsSuite({ test, expect, beforeEach }: TestRunner, { store
     expect((await Promise.all(saves)).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('an artifact belongs to its session, and goes with it', async () => {
+  test('an artifact belongs to its session, and is deleted with it', async () => {
     const other = keyOf('s2');
     await store().createSession(other, {});
     await store().saveArtifact(key, 'a', contentOf([1]));
@@ -86,7 +86,7 @@ export function artifactsSuite({ test, expect, beforeEach }: TestRunner, { store
     expect(await store().saveArtifact(key, 'a', contentOf([4]))).toBe(0);
   });
 
-  test('the artifacts of a session count in its size, and those of a user apart', async () => {
+  test('the size of a session includes its artifacts, and those of the user have a separate size', async () => {
     const before = await store().sessionBytes(key);
     const content = contentOf([1, 2, 3], { metadata: '{"é":1}' });
     await store().saveArtifact(key, 'a', content);

@@ -19,7 +19,7 @@ const names = (prefix: string) => many.map((index) => `${prefix}${index}`).sort(
 export function atOnceSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 
-  test('what one owner writes at once is all there, once', async () => {
+  test('concurrent writes of one owner are all stored, each once', async () => {
     await Promise.all(
       many.flatMap((index) => [
         store().appendEvent(key, textEvent(`e${index}`, 'hi')),
@@ -40,7 +40,7 @@ export function atOnceSuite({ test, expect, beforeEach }: TestRunner, { store }:
     expect(await auditLines(store(), key)).toHaveLength(MANY);
   });
 
-  test('state that sessions share loses nothing when many of them change it at once', async () => {
+  test('concurrent changes of shared state by many sessions are all stored', async () => {
     await Promise.all(many.map((index) => store().createSession(keyOf(`t${index}`), {})));
     await Promise.all(
       many.map((index) =>
@@ -55,7 +55,7 @@ export function atOnceSuite({ test, expect, beforeEach }: TestRunner, { store }:
     expect(Object.keys(state).sort()).toEqual([...names('app:a'), ...names('user:u')]);
   });
 
-  test('of many who change one value from what they saw, one does', async () => {
+  test('of many concurrent changes of one value from the same earlier value, one is stored', async () => {
     const seen = { 'user:wallet': 100 };
     await store().appendEvent(key, textEvent('e0', 'hi', seen));
     await Promise.all(many.map((index) => store().createSession(keyOf(`t${index}`), {})));
@@ -69,7 +69,7 @@ export function atOnceSuite({ test, expect, beforeEach }: TestRunner, { store }:
     expect((await store().loadSession(key))?.state).toEqual({ 'user:wallet': changed[0] });
   });
 
-  test('of many who become the owner at once the last alone may write', async () => {
+  test('when a session gets many owners at once, only the last one may write', async () => {
     const owners = (await Promise.all(many.map(() => store().own(key)))).filter((owner) => owner !== null);
     expect(new Set(owners.map(({ fence }) => fence)).size).toBe(MANY);
     const last = owners.reduce((a, b) => (a.fence > b.fence ? a : b));
@@ -79,12 +79,12 @@ export function atOnceSuite({ test, expect, beforeEach }: TestRunner, { store }:
     expect(await store().loadMessages(key)).toEqual([messageOf('m1', String(last.fence))]);
   });
 
-  test('a session that many make at once is made once', async () => {
+  test('of many concurrent creations of one session, one succeeds', async () => {
     const made = await Promise.allSettled(many.map(() => store().createSession(keyOf('s2'), {})));
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('of many who remove a session while others write to it nothing is left', async () => {
+  test('a session that is deleted during writes leaves no messages', async () => {
     await Promise.allSettled(
       many.flatMap((index) => [
         store().putMessage(key, messageOf(`m${index}`, 'hi')),

@@ -39,7 +39,7 @@ export function auditSuite({ test, expect }: TestRunner, { store, clock }: Opene
     ]);
   });
 
-  test('a line tells the application that decided, and the person it named', async () => {
+  test('a line names the application that decided, and the person that the application named', async () => {
     await store().createSession(key, {});
     await store().issueCalls(key, [callOf('c1')]);
     const line = lineOf('approved', 'c1', { by: { application: 'back\0office', person: 'Zoë' } });
@@ -78,7 +78,7 @@ export function auditSuite({ test, expect }: TestRunner, { store, clock }: Opene
     expect(await auditLines(store(), key, 1)).toHaveLength(6);
   });
 
-  test('a deleted session leaves no refused answer that belonged to no call', async () => {
+  test('deleting a session removes its lines of refused answers that belong to no call', async () => {
     await store().createSession(key, {});
     await store().issueCalls(key, [callOf('c1')]);
     const unknown = { toolName: null, argsHash: null, args: null };
@@ -94,7 +94,7 @@ export function auditSuite({ test, expect }: TestRunner, { store, clock }: Opene
     expect(await auditLines(store(), keyOf('s2'))).toHaveLength(1);
   });
 
-  test('a deleted session leaves its lines, without arguments and reasons, and nothing else', async () => {
+  test('deleting a session removes everything but its audit lines, and their arguments and reasons', async () => {
     await store().createSession(key, { mood: 'calm' });
     await store().appendEvent(key, textEvent('e1', 'hi'));
     await store().putMessage(key, messageOf('m1', 'hi'));

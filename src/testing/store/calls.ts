@@ -21,7 +21,7 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
 
   beforeEach(() => store().createSession(key, {}));
 
-  test('issued calls are found, open, in order, with a line for each that asks', async () => {
+  test('issued calls are found and open, in order, with an audit line for each call that asks the user', async () => {
     const asks = callOf('c2', { expiresAt: 31_000, branch: 'root.child' });
     const asksNot = callOf('c1', { approvalId: null, question: null, runsOn: 'client', status: 'running' });
     await store().issueCalls(key, [asks, asksNot]);
@@ -38,7 +38,7 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
     ]);
   });
 
-  test('a question to the user is recorded whole, with a line, and is found without an approval id', async () => {
+  test('a question to the user is recorded with an audit line, and is found without an approval id', async () => {
     const schema = { type: 'object', properties: { size: { type: 'integer' } } };
     const question: Question = { kind: 'answer', message: 'Which size?', schema, payload: ['S', null] };
     const asked = callOf('c1', { approvalId: null, runsOn: 'client', question });
@@ -113,13 +113,13 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
     expect(await store().findCalls('shop', { id: 'c2' })).toEqual([]);
   });
 
-  test('many calls without approval may stand in one session', async () => {
+  test('one session may have many calls without approval', async () => {
     const calls = ['c1', 'c2', 'c3'].map((id) => callOf(id, { approvalId: null, status: 'running' }));
     await store().issueCalls(key, calls);
     expect(await store().openCalls(key)).toEqual(calls);
   });
 
-  test('a call moves only from where it is believed to be, and the line goes with the move', async () => {
+  test('a call moves only from the expected status, and its audit line is written with the move', async () => {
     await store().issueCalls(key, [callOf('c1')]);
     clock.set(2_000);
     expect(
@@ -143,7 +143,7 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
     ]);
   });
 
-  test('a move keeps the reason and the expiry it does not name, and can take them away', async () => {
+  test('a move keeps the reason and the expiry that it does not name, and can remove them', async () => {
     await store().issueCalls(key, [callOf('c1', { reason: 'why', expiresAt: 5_000 })]);
     expect(await store().moveCall(key, { id: 'c1', from: 'requested', to: 'approved' }, null)).toEqual(
       callOf('c1', { status: 'approved', reason: 'why', expiresAt: 5_000 }),
@@ -157,7 +157,7 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
     ).toEqual(callOf('c1', { status: 'running' }));
   });
 
-  test('a move whose line has no JSON does not happen', async () => {
+  test('a move whose audit line cannot be written as JSON does not happen', async () => {
     await store().issueCalls(key, [callOf('c1')]);
     const before = await everything(store());
     await expect(
@@ -170,7 +170,7 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
     expect(await everything(store())).toEqual(before);
   });
 
-  test('of a hundred answers at once exactly one is taken', async () => {
+  test('of a hundred concurrent moves of one call, exactly one succeeds', async () => {
     await store().issueCalls(key, [callOf('c1'), callOf('c2', { status: 'approved' })]);
     const decisions = await Promise.all(
       Array.from({ length: 100 }, (_, index) => {

@@ -22,7 +22,7 @@ const suites = {
   keys: keysSuite,
   'events and state': eventsSuite,
   messages: messagesSuite,
-  'messages that wait': waitingSuite,
+  'queued messages': waitingSuite,
   calls: callsSuite,
   'the audit log': auditSuite,
   requests: requestsSuite,
@@ -30,9 +30,9 @@ const suites = {
   artifacts: artifactsSuite,
   owners: ownersSuite,
   outbox: outboxSuite,
-  'much at once': atOnceSuite,
+  'concurrent writes': atOnceSuite,
   texts: textsSuite,
-  'its end': endSuite,
+  closing: endSuite,
 };
 
 /**
@@ -61,7 +61,7 @@ export function storeContract(
 }
 
 function endSuite({ test, expect }: TestRunner, { store: opened }: Opened): void {
-  test('a closed store refuses everything, and may be closed again', async () => {
+  test('a closed store refuses every call, and may be closed again', async () => {
     const store = opened();
     await store.createSession(key, {});
     const closing = [store.close(), store.close()];

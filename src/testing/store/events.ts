@@ -20,7 +20,7 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
 
   beforeEach(() => store().createSession(key, { mood: 'calm', count: 1 }));
 
-  test('events come back whole, in the order of arrival, whatever their time', async () => {
+  test('events come back unchanged, in the order of arrival and not of their timestamps', async () => {
     const events = [3_000, 1_000, 1_000, 2_000].map((timestamp, index) => ({
       ...textEvent(`e${index}`, 'こんにちは 👋 \0 \ud800'),
       timestamp,
@@ -29,7 +29,7 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
     expect((await store().loadSession(key))?.events).toEqual(stored(events));
   });
 
-  test('of a long history the newest events are loaded, by number and by size, and one always fits', async () => {
+  test('the newest events of a long history are loaded, limited by number and by size, but at least one', async () => {
     const events = ['e1', 'e2', 'e3', 'e4'].map((id) => textEvent(id, 'é'.repeat(100)));
     for (const event of events) await store().appendEvent(key, event);
     const size = Buffer.byteLength(JSON.stringify(events[0]));
@@ -51,7 +51,7 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
     });
   });
 
-  test('events are read from a place on, by number and by size, and one always fits', async () => {
+  test('events are read from a position on, limited by number and by size, but at least one', async () => {
     const events = ['e1', 'e2', 'e3', 'e4'].map((id) => textEvent(id, 'é'.repeat(100)));
     for (const event of events) await store().appendEvent(key, event);
     const size = Buffer.byteLength(JSON.stringify(events[0]));
@@ -67,7 +67,7 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
     expect(await store().loadEvents(keyOf('s2'), { from: 0, events: 1, bytes: 1 })).toBeNull();
   });
 
-  test('an event with a known id replaces the earlier one where it stands', async () => {
+  test('an event with a known id replaces the earlier event in its place', async () => {
     await store().appendEvent(key, textEvent('e1', 'one'));
     await store().appendEvent(key, textEvent('e2', 'two'));
     await store().appendEvent(key, textEvent('e1', 'one again', { mood: 'glad' }));
@@ -97,7 +97,7 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
     ['a key of the app', 'app:open', { at: [9] }],
     ['a key named like a property of objects', '__proto__', 1],
   ])(
-    '[T23a] a change of %s that was made from another value is not written, nor is anything with it',
+    '[T23a] a change of %s from a value that is no longer current is not written, nor is the rest of the event',
     async (_, name, value) => {
       const delta = (own: unknown) => Object.fromEntries([[name, own]]);
       const sibling = keyOf('s2');
@@ -119,7 +119,7 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
     },
   );
 
-  test('[T23] what others changed does not matter to a change of other keys, nor to one that names no state', async () => {
+  test('[T23] a change conflicts only with changes of the same keys, and only when it names the state that it saw', async () => {
     const seen = (await store().loadSession(key))?.state ?? {};
     await store().appendEvent(key, textEvent('e1', 'first', { mood: 'glad', nothing: undefined }));
     await store().appendEvent(key, textEvent('e2', 'second', { count: 2, 'temp:x': 1, fresh: [] }), seen);
@@ -175,7 +175,7 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
     expect((await store().createSession(keyOf('s5'), {})).state).toEqual(shared);
   });
 
-  test('what the caller does to an object afterwards changes nothing here', async () => {
+  test('changing an object after a write or a read does not change the store', async () => {
     const event = textEvent('e1', 'hi', { list: [1] });
     const message = messageOf('m1', 'hi');
     const call = callOf('c1');

@@ -7,7 +7,7 @@ const key = keyOf('s1');
 export function messagesSuite({ test, expect, beforeEach }: TestRunner, { store, clock }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 
-  test('messages stand in the order of arrival; one with a known id is replaced where it stands', async () => {
+  test('messages keep the order of arrival; a message with a known id replaces the earlier one in its place', async () => {
     for (const id of ['m2', 'm1', 'm3']) await store().putMessage(key, messageOf(id, `first ${id}`));
     await store().putMessage(key, messageOf('m1', 'second m1'));
     expect(await store().loadMessages(key)).toEqual([
@@ -36,7 +36,7 @@ export function messagesSuite({ test, expect, beforeEach }: TestRunner, { store,
     expect(await store().loadMessages(key)).toEqual([]);
   });
 
-  test('pages are counted from the end, by number and by size, and one message always fits', async () => {
+  test('pages are read from the end, limited by number and by size, but with at least one message', async () => {
     const ids = ['m1', 'm2', 'm3', 'm4', 'm5'];
     for (const id of ids) await store().putMessage(key, messageOf(id, 'é'.repeat(100)));
     const size = Buffer.byteLength(JSON.stringify(messageOf('m1', 'é'.repeat(100))));
@@ -83,7 +83,7 @@ export function messagesSuite({ test, expect, beforeEach }: TestRunner, { store,
 export function filesSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 
-  test('a file comes back byte for byte, an empty one too, and is replaced by its id', async () => {
+  test('a file comes back byte for byte, even an empty one, and a file with the same id replaces it', async () => {
     const bytes = Uint8Array.from({ length: 70_000 }, (_, index) => index % 256);
     await store().putFile(key, 'f1', { mediaType: 'image/png', bytes });
     await store().putFile(key, 'f2', { mediaType: 'text/plain', bytes: new Uint8Array() });

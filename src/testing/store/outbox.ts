@@ -13,19 +13,19 @@ import {
 const key = keyOf('s1');
 const ONE = { leaseMs: 100, queues: 10, events: 10 };
 
-/** An event for a subscription, `billing` unless given. */
+/** An event for a subscription; for `billing` unless given. */
 function eventOf(id: string, subscription = 'billing') {
   return { subscription, id, data: JSON.stringify({ id, text: 'a\0 \ud800' }) };
 }
 
-/** The ids of the events that wait for a subscription and are due, with the attempts. Ends the claims. */
+/** Returns the ids of the events of a subscription that are due. It claims the events, and ends the claims at once. */
 async function waiting(store: Store, subscription = 'billing', app = 'shop'): Promise<unknown[]> {
   const claimed = await store.claimEvents(app, subscription, ONE);
   for (const one of claimed) await store.endClaim(one);
   return claimed.flatMap(({ events }) => events.map(({ id }) => id));
 }
 
-/** What a store promises about events that wait for their delivery. */
+/** The tests of events that wait for their delivery to a subscription. */
 export function outboxSuite({ test, expect }: TestRunner, { store, clock }: Opened): void {
   test('a write adds its events, for each subscription, in order', async () => {
     await store().createSession(key, {}, [eventOf('1'), eventOf('1', 'crm')]);
@@ -76,7 +76,7 @@ export function outboxSuite({ test, expect }: TestRunner, { store, clock }: Open
     expect(await waiting(store())).toEqual(['1', '2', '4']);
   });
 
-  test('a claim ends by itself unless it is kept, and then nothing is done for it', async () => {
+  test('a claim that is not renewed ends, and its later calls have no effect', async () => {
     await store().keepEvents(key, [eventOf('1'), eventOf('2')]);
     const [claimed] = await store().claimEvents('shop', 'billing', ONE);
     if (!claimed) throw new Error('There is no event.');
@@ -93,7 +93,7 @@ export function outboxSuite({ test, expect }: TestRunner, { store, clock }: Open
     expect(await waiting(store())).toEqual([]);
   });
 
-  test('a delivered event is removed, and the attempts count again for the next one', async () => {
+  test('a delivered event is removed, and the attempts of the next event start at one', async () => {
     await store().keepEvents(key, [eventOf('1'), eventOf('2')]);
     const [claimed] = await store().claimEvents('shop', 'billing', ONE);
     if (!claimed) throw new Error('There is no event.');
@@ -104,12 +104,11 @@ export function outboxSuite({ test, expect }: TestRunner, { store, clock }: Open
     if (next) await store().keepClaim(next, 100, '2');
     if (next) await store().endClaim(next);
     expect(await waiting(store())).toEqual([]);
-    // The queue begins anew.
     await store().keepEvents(key, [eventOf('3')]);
     expect(await waiting(store())).toEqual(['3']);
   });
 
-  test('events wait as long as a failed delivery says, and count their attempts', async () => {
+  test('events wait for the time that a failed delivery names, and count their attempts', async () => {
     await store().keepEvents(key, [eventOf('1')]);
     for (const attempts of [1, 2, 3]) {
       const [claimed] = await store().claimEvents('shop', 'billing', ONE);
@@ -121,13 +120,13 @@ export function outboxSuite({ test, expect }: TestRunner, { store, clock }: Open
     }
   });
 
-  test('an event that is added twice waits once', async () => {
+  test('an event that is added twice is delivered once', async () => {
     await store().keepEvents(key, [eventOf('1'), eventOf('1')]);
     await store().keepEvents(key, [eventOf('1'), eventOf('2')]);
     expect(await waiting(store())).toEqual(['1', '2']);
   });
 
-  test('as many sessions are claimed as wanted, those due longest first', async () => {
+  test('a claim gets at most the wanted number of sessions, those that are due longest first', async () => {
     for (const id of ['s1', 's2', 's3']) {
       await store().keepEvents(keyOf(id), [eventOf(id)]);
       clock.set(clock.now() + 1);
@@ -137,7 +136,7 @@ export function outboxSuite({ test, expect }: TestRunner, { store, clock }: Open
     expect(await waiting(store())).toEqual(['s3']);
   });
 
-  test('old events, and all but the newest, are removed', async () => {
+  test('trimming removes old events, and all but the newest ones', async () => {
     for (const id of ['1', '2', '3', '4']) {
       await store().keepEvents(keyOf(id === '2' ? 's2' : 's1'), [eventOf(id), eventOf(id, 'crm')]);
       clock.set(clock.now() + 10);

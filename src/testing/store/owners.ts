@@ -48,7 +48,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     await store().issueCalls(key, [callOf('c1', { status: 'approved' })]);
   });
 
-  test('each owner of a session has a fence of its own, greater than those before', async () => {
+  test('each owner of a session has a greater fence than the owners before it', async () => {
     const [one, two, three] = [await own(), await own(), await own()];
     expect(one).toEqual({ ...key, fence: one.fence });
     expect(one.fence > 0 && two.fence > one.fence && three.fence > two.fence).toBe(true);
@@ -75,7 +75,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     for (const write of writesOf(key).slice(0, 4)) await write();
   });
 
-  test('an owner of a session owns no other, and not the one that is made again under its id', async () => {
+  test('the owner of a session does not own another session, nor a session that is created again with the same id', async () => {
     const owner = await own();
     await store().createSession(keyOf('s2'), {});
     const other = await store().own(keyOf('s2'));
@@ -91,7 +91,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     expect(await content()).toEqual(before);
   });
 
-  test('a decision, a line, a name and the removal need no owner, and take nothing from one', async () => {
+  test('decisions, audit lines, titles and deletion need no owner, and do not change the owner', async () => {
     const owner = await own();
     await store().issueCalls(owner, [callOf('c2'), callOf('c3')]);
     const decided = { id: 'c2', to: 'denied', reason: 'too much' } as const;
@@ -111,7 +111,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     expect(await store().deleteSession(key)).toBe(true);
   });
 
-  test('of many decisions by two owners the first counts, with its line', async () => {
+  test('of many decisions by two owners, the first one and its audit line are stored', async () => {
     const owners = [await own(), await own()];
     await store().issueCalls(owners[1] ?? key, [callOf('c2')]);
     const decisions = await Promise.all(

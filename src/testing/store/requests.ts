@@ -11,7 +11,7 @@ export function requestsSuite({ test, expect }: TestRunner, { store }: Opened): 
     parts,
   });
 
-  test('[B24] are kept with what they ask for, or alone, in the order in which they were accepted', async () => {
+  test('[B24] a request is stored with the write that it asks for, or alone, in the order of acceptance', async () => {
     await store().createSession(key, {});
     await store().issueCalls(key, [callOf('c1')]);
     await store().putMessage(key, messageOf('m1', 'hi'), request('r1', 'a1'));
@@ -31,7 +31,7 @@ export function requestsSuite({ test, expect }: TestRunner, { store }: Opened): 
     expect(await store().acceptedRequests(key)).toEqual([]);
   });
 
-  test('[B24] are not kept when what they ask for was not written', async () => {
+  test('[B24] a request is not stored when the write that it asks for fails', async () => {
     await expect(store().acceptRequest(key, request('r0'))).rejects.toThrow(StoreError);
     await store().createSession(key, { color: 'red' });
     await store().issueCalls(key, [callOf('c1')]);
@@ -44,7 +44,7 @@ export function requestsSuite({ test, expect }: TestRunner, { store }: Opened): 
     expect(await store().acceptedRequests(key)).toEqual([]);
   });
 
-  test('[B24c] are kept up to 256 of a session', async () => {
+  test('[B24c] the newest 256 requests of a session stay stored', async () => {
     await store().createSession(key, {});
     await store().createSession(keyOf('s2'), {});
     await store().acceptRequest(keyOf('s2'), request('other'));

@@ -80,7 +80,7 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
     ]);
   });
 
-  test('a page of the list has the sessions with a title or a message, after the one that is named', async () => {
+  test('a page of the list has the sessions with a title or a message, after the session that is named', async () => {
     for (const id of ['e', 'd', 'c', 'b', 'a', 'empty']) await store().createSession(keyOf(id), {});
     for (const id of ['b', 'd', 'e']) await store().putMessage(keyOf(id), messageOf('m1', 'hi'));
     await store().renameSession(keyOf('a'), 'Dinner');
@@ -134,7 +134,7 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
     expect(await store().sessionBytes(key)).toBe(100 + texts.reduce((sum, size) => sum + size, 0));
   });
 
-  test('the list tells which sessions wait for the person, and in which the last answer failed', async () => {
+  test('the list tells which sessions wait for the user, and in which the last answer failed', async () => {
     const facts = async () => {
       const [{ isWaiting, hasFailed } = quiet] = await store().listSessions('shop', 'ann');
       return [isWaiting, hasFailed];
@@ -161,7 +161,7 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
     expect(await facts()).toEqual([false, false]);
   });
 
-  test('a title can be given, changed and taken away', async () => {
+  test('a title can be set, changed and removed', async () => {
     await store().createSession(key, {});
     expect(await store().renameSession(key, 'Lunch')).toBe(true);
     expect((await store().loadSession(key))?.title).toBe('Lunch');
@@ -195,7 +195,7 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
     expect(await everything(store())).toEqual(before);
   });
 
-  test('two users may use one session id, each for itself', async () => {
+  test('two users may use the same session id for separate sessions', async () => {
     await store().createSession(key, { who: 'ann' });
     await store().createSession(keyOf('s1', 'bob'), { who: 'bob' });
     await store().appendEvent(key, textEvent('e1', 'from ann'));

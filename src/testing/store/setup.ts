@@ -58,7 +58,7 @@ export function standingClock(): StandingClock {
   };
 }
 
-/** The key of a session that has had no owner yet; of the default user unless given. */
+/** The key of a session that has had no owner yet. The user is `ann` and the app is `shop` unless given. */
 export function keyOf(id: string, user = 'ann', app = 'shop'): OwnedKey {
   return { app, user, id, fence: 0 };
 }
@@ -119,7 +119,7 @@ export function callOf(id: string, change: Partial<CallRecord> = {}): CallRecord
   };
 }
 
-/** A line about a call made by `callOf`. */
+/** An audit line about a call of `callOf`. */
 export function lineOf(kind: AuditEntry['kind'], id: string, change: Partial<AuditEntry> = {}): AuditEntry {
   return {
     kind,
@@ -133,7 +133,7 @@ export function lineOf(kind: AuditEntry['kind'], id: string, change: Partial<Aud
   };
 }
 
-/** The value as a store returns it, after it was written and read as JSON. */
+/** A value as a store returns it: written as JSON and read again. */
 export function stored<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
@@ -150,7 +150,7 @@ export async function auditLines(store: Store, key: SessionKey, count = 1000): P
   return all;
 }
 
-/** Everything that a store has of the session `s1`, and the list of its user's sessions. Tests compare it to see that nothing has changed. */
+/** What a store has of the session `s1` and its file `f1`, and the other sessions of its user. Tests compare two results to see that nothing has changed. */
 export async function everything(store: Store): Promise<Record<string, unknown>> {
   const key = keyOf('s1');
   return {

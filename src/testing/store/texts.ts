@@ -18,12 +18,12 @@ const key = keyOf('s1');
 export function textsSuite({ test, expect }: TestRunner, { store }: Opened): void {
   casesWith(test)<[string]>([
     ['a NUL', 'a\0b'],
-    ['a half surrogate', 'a\ud800b'],
+    ['a lone surrogate', 'a\ud800b'],
     ['quotes, backslashes and braces', `{"a'b\\u0000c`],
     ['an escape', '\u001b"x"'],
     ['the name of a property of objects', '__proto__'],
     ['letters of all kinds', 'é e\u0301 こんにちは 👋 \u202e'],
-  ])('%s comes back as it was, wherever it is written', async (_what, text) => {
+  ])('%s comes back unchanged from every place where it is written', async (_what, text) => {
     const call = callOf(text, { reason: text, toolName: text, branch: text, args: { [`k${text}`]: text } });
     const message = messageOf(text, text);
     const accepted = { requestId: text, messageId: text, parts: 1 };

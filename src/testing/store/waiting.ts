@@ -19,7 +19,7 @@ export function waitingSuite({ test, expect, beforeEach }: TestRunner, { store }
 
   beforeEach(() => store().createSession(key, {}));
 
-  test('messages wait in their order, apart from those of the session, each once', async () => {
+  test('queued messages keep their order, are no messages of the session, and are queued once', async () => {
     expect(await store().waitingMessages(key)).toEqual([]);
     for (const id of ['b', 'a', 'c']) await store().addWaiting(key, waitingOf(id, 'hi', `answer ${id}`));
     await store().addWaiting(key, waitingOf('a', 'changed'));
@@ -32,7 +32,7 @@ export function waitingSuite({ test, expect, beforeEach }: TestRunner, { store }
     expect(await store().waitingMessages(keyOf('s1', 'bob'))).toEqual([]);
   });
 
-  test('a message waits until an answer that stands behind it is stored', async () => {
+  test('a message stays queued until an answer after it is stored', async () => {
     await store().putMessage(key, messageOf('m1', 'one'));
     for (const id of ['m2', 'm3']) await store().addWaiting(key, waitingOf(id));
     await store().putMessage(key, answerOf('a1'));
@@ -44,7 +44,7 @@ export function waitingSuite({ test, expect, beforeEach }: TestRunner, { store }
     expect(await ids()).toEqual(['m3']);
   });
 
-  test('what waits is removed with the session, and nothing waits in one that is not there', async () => {
+  test('queued messages are removed with their session, and a session that does not exist queues none', async () => {
     await store().addWaiting(key, waitingOf('m1'));
     await store().deleteSession(key);
     expect(await ids()).toEqual([]);
@@ -53,7 +53,7 @@ export function waitingSuite({ test, expect, beforeEach }: TestRunner, { store }
     expect(await ids()).toEqual([]);
   });
 
-  test('a request is taken with the message that waits for it, or not at all', async () => {
+  test('a request is stored together with its queued message, or not at all', async () => {
     const accepted = { requestId: 'r1', messageId: 'a1', parts: 0 };
     const broken = { message: { ...messageOf('m0', 'hi'), metadata: { big: 1n } as never }, answerId: null };
     await expect(store().addWaiting(key, broken, accepted)).rejects.toThrow(StoreError);

@@ -43,11 +43,11 @@ export const en = {
 
   approval: {
     lost: {
-      thought: 'The person approves with words, but only the card could take that.',
+      thought: 'The person approves in a message, but only the card could approve the call.',
       text: 'A message cannot approve, and it cancelled the card. Please ask again, and press Approve on the card.',
     },
     open: {
-      thought: 'The person decides about the open request, but only the card can take that.',
+      thought: 'The person answers the approval request in a message, but only the card can answer it.',
       text: 'I cannot take a decision from a message. Please press Approve or Deny on the card.',
     },
   },
@@ -60,10 +60,10 @@ export const en = {
 
   again: {
     nothing: {
-      thought: 'Again, but nothing was done before.',
+      thought: 'The person asks for the same again, but I have called no tool yet.',
       text: 'There is nothing to repeat yet.',
     },
-    thought: 'The person wants the same once more.',
+    thought: 'The person asks for the same again.',
   },
 
   name: {
