@@ -32,17 +32,17 @@ const COPIED = 'duologueCopied';
 export interface PausableCall {
   agent: BaseAgent;
   args: Record<string, unknown>;
-  /** The context of the call, of the agent that made it. */
+  /** The context of the call in the agent that made it. */
   context: Context;
   host: InnerHost;
-  /** The names of the agents on the way to the call, the one that made it last. */
+  /** The names of the agents on the way to the call. The last one made the call. */
   path: readonly string[];
   /** Whether the call is recorded, so that calls inside it can be recorded too. */
   isRecorded: boolean;
   /** Whether an earlier process, or an earlier turn of this one, may have started the call. */
   isContinued: boolean;
   override: ApprovalOverride;
-  /** Where the credentials come from that tools of the agent ask for. */
+  /** The source of the credentials that tools of the agent request. */
   credentials: CredentialSource;
   /** The rules for the tools of the agent. */
   tools: ServerTools;
@@ -79,7 +79,7 @@ export async function runPausable(call: PausableCall): Promise<unknown> {
   }
 }
 
-/** One run of ADK: the first one gets the message of the call. Returns the last event. */
+/** Runs the agent in ADK once, and returns the last event. The first run of a call gets the message of the call; later runs continue the first one. */
 async function runOnce(call: PausableCall, isStarted: boolean, session: Session): Promise<Event | undefined> {
   const { agent, context, host, override, credentials, tools } = call;
   const { memoryService, credentialService } = context.invocationContext;
@@ -221,11 +221,11 @@ function isEnd(event: Event): boolean {
   return event.author !== 'user' && !isAnswer && isFinalResponse(event);
 }
 
-/** The result of a run, as ADK makes it. The state and the artifacts that the agent changed go to the call. */
+/** Returns the result of a run as ADK makes it, and copies the state and the artifacts that the agent changed to the context of the call. */
 function resultOf({ agent, context }: PausableCall, session: Session, last: Event | undefined): unknown {
   const state = new Map<string, { value: unknown; isCopy: boolean }>();
   for (const { actions, customMetadata } of eventsOf(session, context.functionCallId ?? '')) {
-    // The changes of a recorded call are in the conversation since the call has ended.
+    // An event with `COPIED` is the response of a recorded call. Its changes have been in the conversation since that call ended.
     const isCopy = customMetadata?.[COPIED] === true;
     for (const [key, value] of Object.entries(actions.stateDelta ?? {})) state.set(key, { value, isCopy });
     if (!isCopy) Object.assign(context.actions.artifactDelta, actions.artifactDelta);
@@ -265,7 +265,7 @@ class InnerPlugin extends GatePlugin {
   }
 }
 
-/** The plugins for a recorded call inside an agent that is used as a tool. As in ADK, those of the application are not among them. */
+/** The plugins for a recorded call inside an agent that is used as a tool. As in ADK, the plugins of the application are not among them. */
 export function innerPlugins({ override, agentsInside }: GatePlugin): PluginManager {
   const manager = new PluginManager([new GatePlugin(override, agentsInside)]);
   guardPluginCallbacks(manager);
@@ -289,7 +289,7 @@ function visibleIn(events: readonly Event[], start: Event | undefined): Event[] 
   );
 }
 
-/** The artifacts of the conversation for an agent that is used as a tool, as in ADK. */
+/** Gives an agent that is used as a tool the artifacts of the conversation, as ADK does. */
 class ForwardedArtifacts implements BaseArtifactService {
   private readonly context: Context;
 

@@ -5,8 +5,9 @@ import type { ApprovalOverride, InnerHost } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
 /**
- * A tool that runs an agent as a part of the conversation (`agent-tool-runs.ts`), so that calls inside it can wait. Null for any other tool, also for an
- * `AgentTool` that the application has changed, or whose agent ADK cannot resume: those run in ADK's way, and no call inside them can wait.
+ * Returns the agent of an `AgentTool` that runs as a part of the conversation (`agent-tool-runs.ts`), so that calls inside the agent can wait. Returns
+ * null for any other tool, for an `AgentTool` whose `runAsync` the application has overridden, and for an agent that ADK cannot resume: those run in ADK's
+ * way, and no call inside them can wait.
  */
 export function pausableAgent(tool: BaseTool | undefined): BaseAgent | null {
   if (!isAgentTool(tool) || (tool as BaseTool).runAsync !== AgentTool.prototype.runAsync) return null;
@@ -16,7 +17,7 @@ export function pausableAgent(tool: BaseTool | undefined): BaseAgent | null {
 
 /** The run of an agent that is used as a tool and cannot pause, as the tools of that agent see it. */
 export interface InnerRun {
-  /** The names of the tools that ask, whatever their definitions say (`toolsRequiringApproval`). */
+  /** The names of the tools whose calls need approval, whatever their definitions say (`toolsRequiringApproval`). */
   readonly override: readonly string[] | undefined;
   /** Why the first call that was refused inside this run cannot wait; the outer call ends with this text. */
   refusal: string | null;
@@ -56,7 +57,7 @@ async function runAgentTool(
   prepare(agent);
   // ADK writes to the session of the inner agent, which this process must own.
   await host?.open(agent.name, state.toRecord());
-  // An agent tool inside another one: the outermost call reports the refusal.
+  // For an agent tool inside another agent tool, the outermost call reports the refusal.
   if (!abortSignal || outer) return tool.runAsync(request);
   const run: InnerRun = { override, refusal: null, host, prepare };
   runs.set(abortSignal, run);
@@ -69,7 +70,7 @@ async function runAgentTool(
   }
 }
 
-/** Refuses a call inside an agent that is used as a tool, and ends the inner run: its model cannot get the answer either. */
+/** Refuses a call inside an agent that is used as a tool. Ends the run of that agent, because its model could not get the answer of the user. */
 export function refuseInside(run: InnerRun, tool: string, asks: boolean, context: Context): never {
   const what = asks ? 'asks for an approval' : 'waits for an answer from outside';
   run.refusal ??= `${tool} ${what}, which the agent "${context.agentName}" cannot get while it is used as a tool.`;

@@ -27,9 +27,9 @@ import { DuologueTool } from './tools.ts';
 /** An agent that is used as a tool. */
 interface UsedAsTool {
   agent: BaseAgent;
-  /** The names of the agents on the path from the root to it. */
+  /** The names of the agents on the path from the root to this agent. */
   path: string[];
-  /** Whether a call inside it can wait: each agent on the path can be resumed. */
+  /** Whether a call inside this agent can wait, because ADK can resume each agent on the path. */
   canPause: boolean;
 }
 
@@ -111,7 +111,7 @@ export function unknownTool(option: string, name: string, known: ReadonlySet<str
   return `${option}: no agent has a tool named "${name}".${hint}`;
 }
 
-/** Throws when something in a tree of agents was made by another copy of ADK: its tools would bypass the gates, or never run. */
+/** Throws when an agent, a model or a tool of a tree was made by another copy of ADK. Its tools would bypass the gates, or never run. */
 export function checkCopy(root: unknown): void {
   const seen = new Set<unknown>();
   const waiting: unknown[] = [root];
@@ -192,7 +192,7 @@ function checkToolNode({ tool }: ToolNode, workflow: string): void {
   );
 }
 
-/** Refuses a node that asks for a credential itself: its request could not be answered, because only the call of a tool can wait for a sign-in. */
+/** Refuses a node that asks for a credential itself. Only the call of a tool can wait for a sign-in, so the request of a node could not be answered. */
 function checkAuthNode(node: BaseNode, workflow: string): void {
   if (!('authConfig' in node) || !isGiven(node.authConfig)) return;
   throw new Error(
@@ -214,7 +214,7 @@ function foreign(what: string): Error {
 /** How ADK runs an agent: one live run for the whole conversation (`runLive`), or one run for each answer (`runAsync`). */
 export type Driver = 'live' | 'turn';
 
-/** The facts besides the agent that decide which driver is chosen. */
+/** The facts besides the agent by which the driver is chosen. */
 export interface DriverFacts {
   plugins: readonly BasePlugin[];
   /** The option `driver`. */

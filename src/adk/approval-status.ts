@@ -40,7 +40,7 @@ export function checkApproval(tool: string, rule: unknown): void {
   );
 }
 
-/** Reads the value of `needsApproval` for a call of a tool. The user is asked about a value that it does not know, because a mistake must not run the tool. */
+/** Reads the value of `needsApproval` for a call of a tool. For an unknown value the user is asked, because a mistake in the value must not run the tool. */
 export function rulingOf(tool: string, rule: unknown): ApprovalRuling {
   const status = statusOf(rule);
   const given: unknown =

@@ -54,8 +54,8 @@ export function guardPluginCallbacks(manager: PluginManager): void {
 }
 
 /**
- * Whether the application may check an output of the browser before it is used: by after-tool callbacks of its agents, by plugins (each may have such
- * a callback), or by the output schema of a tool, which a toolset may bring.
+ * Whether the application may check an output of the browser before it is used: by after-tool callbacks of its agents, by plugins (each may have such a
+ * callback), or by the output schema of a tool (a toolset may have such a tool).
  */
 export function looksAtOutputs(root: AgentRoot, plugins: readonly unknown[]): boolean {
   const looks = (agent: BaseAgent): boolean =>
@@ -101,7 +101,7 @@ export async function runAfterTool(
     for (const callback of callbacks) altered ??= await callback({ tool, args, context, response });
     return altered ?? output;
   } catch (error) {
-    // The tool has already run. The error must say so, or user and model would try the call again.
+    // The tool has already run. The error must say so, or the user and the model would try the call again.
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`${tool.name} ran, but a callback after it failed: ${why}`);
   }

@@ -1,21 +1,24 @@
 import type { AuthConfig, AuthCredential, Context, Session } from '@google/adk';
 import type { Question } from '../protocol/index.ts';
 
-/** What a call had before its tool asked for a credential: an approval of the user, and what the user sent to the tool with it. */
+/** What a call had before its tool asked for a credential: an approval of the user, and the answer that the user sent to the tool with the approval. */
 export interface BeforeSignIn {
   isApproved: boolean;
   answer: unknown;
 }
 
-/** Where the credentials come from that tools ask for with `requestCredential`. */
+/** The source of the credentials that tools request with `requestCredential`. */
 export interface CredentialSource {
-  /** The question that asks the user to sign in. Throws, in words, when the server cannot ask. */
+  /** The question that asks the user to sign in. Throws an error with a clear text when the server cannot ask. */
   question(config: AuthConfig, session: Session, callId: string, isApproved: boolean): Question;
   /** A valid credential of the user from an earlier sign-in; undefined when there is none. */
   saved(config: AuthConfig, context: Context): Promise<AuthCredential | undefined>;
-  /** The credential that the answer of the user gives, which is saved too; undefined when the answer is not one to a sign-in. Throws in words. */
+  /**
+   * Exchanges the user's answer to a sign-in for a credential, and saves it. Undefined when `answer` is no answer to a sign-in. Throws an error with a
+   * clear text when the exchange fails.
+   */
   exchange(config: AuthConfig, answer: unknown, context: Context): Promise<AuthCredential | undefined>;
-  /** What the call had before its sign-in; null when the answer is not one to a sign-in. */
+  /** What the call had before its sign-in; null when `answer` is no answer to a sign-in. */
   before(answer: unknown): BeforeSignIn | null;
 }
 
@@ -32,12 +35,12 @@ function stateKeyOf({ credentialKey }: AuthConfig): string {
   return `temp:${credentialKey}`;
 }
 
-/** The session with a credential in its state, where a tool finds it. */
+/** A copy of the session with a credential in its state, where a tool finds it. */
 export function withCredential(session: Session, config: AuthConfig, credential: AuthCredential): Session {
   return { ...session, state: { ...session.state, [stateKeyOf(config)]: credential } };
 }
 
-/** Lends a credential to the state of a session while `work` runs. */
+/** Puts a credential into the state of a session while `work` runs. */
 export async function lendCredential<T>(
   { state }: Session,
   config: AuthConfig,
@@ -53,7 +56,10 @@ export async function lendCredential<T>(
   }
 }
 
-/** The same source for calls inside an agent that is used as a tool: the sign-in belongs to the session of the conversation, not to that of the agent. */
+/**
+ * The same source for calls inside an agent that is used as a tool. There a sign-in belongs to `outer`, the session of the conversation, and not to the
+ * session of the agent.
+ */
 export function credentialsInside(source: CredentialSource, outer: Session): CredentialSource {
   return {
     question: (config, _session, callId, isApproved) => source.question(config, outer, callId, isApproved),
@@ -63,7 +69,7 @@ export function credentialsInside(source: CredentialSource, outer: Session): Cre
   };
 }
 
-/** The source of a plugin that no server made: it has no user to ask. */
+/** The source of a plugin that was not made by a server: there is no user to ask. */
 export const NO_CREDENTIALS: CredentialSource = {
   question() {
     throw new Error('The tool asks for a credential, and no server asks the user for it.');

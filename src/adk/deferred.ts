@@ -36,7 +36,7 @@ import { servicesFor, type ToolServices } from './services.ts';
 import { type CallLink, ToolContext } from './tool-context.ts';
 import { checkState, DuologueTool, toJsonOutput, toJsonResponse } from './tools.ts';
 
-/** Identifies the agent and the session of a stored call, to find the call's tool. */
+/** The agent and the session of a stored call, and what is needed to find the tool of the call. */
 export interface DeferredPlace {
   rootAgent: AgentRoot;
   sessionService: BaseSessionService;
@@ -60,7 +60,7 @@ export interface DeferredExecution extends DeferredPlace {
   approved: boolean;
   /** The answer that the user sent to the tool together with the approval, or the sealed answer to a sign-in; null when there is none. */
   answer: unknown;
-  /** Where the credentials come from that the tool asks for. */
+  /** The source of the credentials that the tool requests. */
   credentials: CredentialSource;
   signal: AbortSignal;
   /** For runs of agents that are used as tools. */
@@ -98,7 +98,8 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
       const before = execution.credentials.before(execution.answer);
       const isConfirmed = (before?.isApproved ?? execution.approved) || isWaived;
-      // Without an approval there is no answer for the tool: that of a sign-in whose secret has changed cannot be read any more.
+      // Without an approval, the tool gets no answer. `answer` is then a sealed answer to a sign-in that this server can no longer open, because its
+      // secret has changed.
       const answer = before ? before.answer : execution.approved ? execution.answer : null;
       const answering = { ...execution, answer };
       const start = (session: Session) => {
@@ -137,7 +138,7 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   }
 }
 
-/** The credential that a tool asks for: by the answer of the user, else from an earlier sign-in. */
+/** The credential that a tool requests: from the user's answer to a sign-in, otherwise from an earlier sign-in. */
 async function credentialFor(
   { credentials, answer }: DeferredExecution,
   config: AuthConfig,

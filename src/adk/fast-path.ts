@@ -8,15 +8,15 @@ import {
 } from '@google/adk';
 
 /**
- * Receives the partial texts of a model call directly, past ADK: each of ADK's dozen layers would handle every token and change nothing. ADK still
- * gets the whole response at the end. If the fast path returns a promise, the model's next output is read after the promise resolves.
+ * Receives the partial texts of a model call in place of ADK, whose dozen layers would each handle every token and change nothing. ADK still gets the
+ * whole response at the end. If the fast path returns a promise, the model's next output is read after the promise resolves.
  */
 export type FastPath = (response: LlmResponse) => Promise<void> | undefined;
 
 /** A fast path that also gets the agent whose model produces the text. A model response does not name its agent; ADK's events do. */
 export type AgentFastPath = (response: LlmResponse, from: Speaker) => Promise<void> | undefined;
 
-/** The agent that a text comes from, as ADK's events name it. */
+/** The agent that produced a text, with the fields by which ADK's events name it. */
 export interface Speaker {
   author: string;
   branch: string | undefined;
@@ -24,8 +24,8 @@ export interface Speaker {
 
 const CALL = Symbol('duologue.fast-path');
 /**
- * A separate key for live connections. A live connection may make model calls with its own request, and only the connection knows when their texts
- * may bypass ADK.
+ * The key for the fast path of a live connection. It differs from `CALL`, because a live connection may make model calls with its own request, and only
+ * the connection knows when their texts may bypass ADK.
  */
 const LIVE = Symbol('duologue.live-fast-path');
 
@@ -48,8 +48,8 @@ export function addFastPath(
 }
 
 /**
- * Removes and returns the fast path of a model call. It is removed because an application's own model may pass the request to another model, whose
- * texts must not bypass the first.
+ * Removes and returns the fast path of a model call. It is removed because an application's own model may pass the request to another model, whose texts
+ * must not bypass the application's model.
  */
 export function takeFastPath(request: LlmRequest): FastPath | undefined {
   return take(request, CALL);

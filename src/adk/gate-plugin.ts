@@ -111,7 +111,7 @@ export class ActiveRun implements RunView {
     this.storing.delete(eventId);
   }
 
-  /** Stores the decision about a call. */
+  /** Remembers the decision about a call, and the arguments on which it is based. */
   decided(callId: string, args: Record<string, unknown>, decision: Decision): Decision {
     this.decisions.set(callId, decision);
     this.decidedOn.set(callId, JSON.stringify(args));
@@ -153,7 +153,7 @@ export class ActiveRun implements RunView {
     return { runsOn, asks, ...(optimistic ? { optimistic } : {}), ...withQuestion(decision) };
   }
 
-  /** Notes what nodes of a workflow ask the user in an event. */
+  /** Remembers the questions that nodes of a workflow ask the user in an event. */
   noteQuestions(event: Event): void {
     for (const call of nodeQuestions(event)) this.asked.set(call.id, call);
   }
@@ -185,7 +185,7 @@ const GATE = 'duologue';
 
 const NOTHING: Promise<undefined> = Promise.resolve(undefined);
 
-/** What the server tells the plugin about its agents. */
+/** What the plugin needs to know about the agents of the server. */
 export interface GatedAgents {
   /** Prepares an agent that a workflow made while it ran, so that its calls pass the gates. */
   prepare(agent: LlmAgent): void;
@@ -193,7 +193,7 @@ export interface GatedAgents {
   prepareTool(agent: BaseAgent): void;
   /** The name of the root. */
   readonly rootName: string;
-  /** Whether the server finds an agent of that name when a call is answered, in another process as well. */
+  /** Whether the server finds an agent with this name when a call is answered, in another process as well. */
   has(agentName: string): boolean;
 }
 
@@ -209,12 +209,12 @@ interface EventParams {
   event: Event;
 }
 
-/** The link from ADK's callbacks and tools to the run of a session. Tools find it through their context, so no global variable is needed. */
+/** Connects ADK's callbacks and tools to the run of a session. Tools find the plugin through their context, so no global variable is needed. */
 export class GatePlugin extends BasePlugin {
   private readonly active = new Map<string, ActiveRun>();
   readonly override: ApprovalOverride;
   readonly agents: GatedAgents;
-  /** Where the credentials come from that tools ask for. */
+  /** The source of the credentials that tools request. */
   readonly credentials: CredentialSource;
 
   constructor(
@@ -365,7 +365,7 @@ export class GatePlugin extends BasePlugin {
     return decide(tool, args, now, this.override);
   }
 
-  /** When state changes of calls were not stored because of a conflict: replaces the responses of these calls by errors. */
+  /** Replaces the responses in an event by errors, for calls whose state changes were not stored because of a conflict. */
   withdraw(key: RunKey, event: Event): void {
     const active = this.active.get(keyOf(key));
     const responses = getFunctionResponses(event);

@@ -124,13 +124,13 @@ interface ToolRequest {
   toolContext: Context;
 }
 
-/** A tool with its gate. A call either runs inside ADK's loop, or it is deferred and returns to ADK without a response. */
+/** A tool with its gate. A call either runs inside ADK's loop, or is deferred: then it returns to ADK without a response, and the server answers it later. */
 class Gated extends BaseTool {
   readonly [GATED] = true;
   readonly inner: BaseTool;
-  /** Whether a call of this tool may wait: a live model that supports non-blocking calls then continues to speak meanwhile. */
+  /** Whether a call of this tool may wait. A live model that supports non-blocking calls continues to speak while such a call waits. */
   readonly nonBlocking: boolean;
-  /** Whether the tool has no side effects: a model that forgets a call when the user speaks can safely make it again. */
+  /** Whether the tool has no side effects. A model that forgets such a call when the user speaks can safely make it again. */
   readonly changesNothing: boolean;
 
   constructor(inner: BaseTool) {
@@ -206,7 +206,7 @@ class Gated extends BaseTool {
         throw error;
       });
     let output = await run();
-    // The agent that is used as a tool waits. Its call is recorded now, and the calls inside it after that.
+    // Calls inside an agent that is used as a tool wait. Record the call of that agent first, and the calls inside it after that.
     if (output === PAUSED) return later({ runsOn: 'server', asks: false });
     const config = takeCredentialRequest(toolContext, id);
     if (config) {
@@ -220,7 +220,7 @@ class Gated extends BaseTool {
     }
     const question = takeConfirmationRequest(toolContext, id);
     if (question) return later({ runsOn: decision.runsOn, asks: true, question });
-    // A long-running tool returned nothing: its output comes later, from outside.
+    // A long-running tool returned nothing: its output comes later, from outside the conversation.
     if (inner.isLongRunning && output == null) return later({ runsOn: 'client', asks: false }, true);
     markRun(toolContext, 'returned');
     return active.keep(id, output);

@@ -133,7 +133,7 @@ function pendingFor(call: { id?: string; name?: string }): FunctionResponse {
   };
 }
 
-/** The events that the agents of the conversation see. */
+/** The events that the agents of the conversation see: all but the answers to calls inside agents that are used as tools. */
 export function withoutInner(events: Event[]): Event[] {
   return events.some((event) => withinOf(event) !== undefined)
     ? events.filter((event) => withinOf(event) === undefined)
@@ -216,7 +216,7 @@ export function toContent(parts: readonly Exclude<InputPart, { type: 'stored-fil
 /** The scheme of the URI by which a part of an event refers to a file of its session: `duologue-file:<id>?bytes=<size>`. */
 const SCHEME = 'duologue-file:';
 
-/** Reads the files that events refer to; the session service of a server is one. */
+/** Reads the files that events refer to. The session service of the server implements it. */
 export interface FileSource {
   /** The largest number of bytes of all files in one request to a model. */
   readonly maxImageBytes: number;
@@ -262,7 +262,7 @@ async function withFiles(
   return resolved.reverse();
 }
 
-/** The session service, if it reads files: that of a server does. */
+/** The session service, if it implements `FileSource`; otherwise null. */
 function sourceIn(service: object | undefined): FileSource | null {
   return service && 'readFile' in service ? (service as FileSource) : null;
 }
@@ -302,7 +302,7 @@ function omitted({ fileData, inlineData }: Part, size: number): Part {
   return { text: `[${kind} omitted: ${displayName ?? mimeType ?? 'no name'}, ${words}]` };
 }
 
-/** The key of the metadata of a part that only this library reads. */
+/** The key in `partMetadata` for marks that only this library reads. */
 const OWN = 'duologue';
 
 /** Marks a call whose arguments are broken or cut off. The mark stays with the call even if its id changes. */
@@ -322,11 +322,14 @@ export interface Resumption {
   responses: FunctionResponse[];
 }
 
-/** How long after its last event a live session is resumed. The provider keeps a live session for two hours after its end; this leaves a margin. */
+/**
+ * How long after its last event a live session can be resumed. The provider keeps a live session for two hours after its end; the difference is a safety
+ * margin.
+ */
 const KEPT_MS = 100 * 60 * 1000;
 
 /**
- * How a live run can resume the provider's session of the last run. Only possible if every event since belongs to that session; otherwise null, and a
+ * Returns how a live run can resume the provider's session of the last run. Returns null when an event since then does not belong to that session: then a
  * new session gets the history.
  */
 export function resumptionOf(all: readonly Event[], now: number): Resumption | null {
@@ -354,7 +357,7 @@ export function resumptionOf(all: readonly Event[], now: number): Resumption | n
     .slice(spoke + 1)
     .flatMap((event) => getFunctionResponses(event))
     .filter(({ id = '' }) => !cancelled.has(id));
-  // Written as a text, so that this module imports only types of @google/genai.
+  // Use a string instead of the enum member, so that this module imports only types of @google/genai.
   const scheduling = 'SILENT' as FunctionResponseScheduling;
   return { handle, responses: responses.map((response) => ({ ...response, scheduling })) };
 }

@@ -1,7 +1,7 @@
 /**
- * The agent: tools and the gate before them, histories that models accept, and ADK's events as chunks. What the server needs beyond this entry is in
- * `for-server.ts`. State belongs to one run (`RunView`) or to one message of it (`MessageChunks`), or lasts as long as one call (`callbacks.ts`, `run.ts`, by
- * weak reference). The gate keeps none, because the server stores a call that waits.
+ * The agent: tools and the gate before them, histories that models accept, and ADK's events as chunks. The exports that only the server needs are in
+ * `for-server.ts`. State belongs to one run (`ActiveRun`), to one message of a run (`MessageChunks`), or to one call (weak maps in `callbacks.ts` and
+ * `agent-tools.ts`). The gate keeps no state, because the server stores a call that waits.
  */
 
 export type { ApprovalRule, ApprovalStatus } from './approval-status.ts';

@@ -3,7 +3,7 @@ const LENGTHS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minP
 /** JSON Schema keywords whose values are plain values, not schemas. */
 const VALUES = new Set(['enum', 'required', 'default', 'example', 'const']);
 
-/** Google's schema as JSON Schema: types in lower case, lengths as numbers, `nullable` as a type. */
+/** Converts a schema in Google's form to JSON Schema: types in lower case, lengths as numbers, and `nullable` as the additional type `null`. */
 export function toJsonSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(toJsonSchema);
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -6,7 +6,7 @@ import { usageOf as parseUsage } from '../parse/usage.ts';
 import type { Chunk, Citation, MessageMetadata, TokenUsage } from '../protocol/index.ts';
 import { liveFactsOf } from './live-facts.ts';
 
-/** What the events of a message are turned into: chunks for clients, and facts for the state of the session. */
+/** The outputs for the events of a message: chunks for clients, and facts for the state of the session. */
 export type MessageOutput =
   | Chunk
   | { type: 'call'; id: string; name: string; args: Record<string, unknown> }
@@ -37,7 +37,7 @@ interface Writer {
   readonly branch: string | undefined;
   readonly text: Block;
   readonly reasoning: Block;
-  /** The usage that the newest partial event reported; the final event of the model call reports the total. */
+  /** The usage that the newest partial event reported. The final event of the model call reports the total. */
   partialUsage: Event['usageMetadata'];
 }
 
@@ -62,7 +62,7 @@ export class MessageChunks {
   private spoke = false;
   private called = false;
 
-  /** For a continued message: its usage and audio so far, and the next block id. */
+  /** `usage`, `audio` and `firstId` (the next block id) are those of a message that continues. `images`: the chunk type of pictures. */
   constructor(
     options: {
       images?: 'file' | 'data-image';
@@ -130,7 +130,7 @@ export class MessageChunks {
     return this.called;
   }
 
-  /** The text that was streamed without a final event: that of an aborted model call. */
+  /** The text that was streamed and that no final event has repeated: the text of an aborted model call. */
   get unfinishedText(): string {
     return this.writers.flatMap(({ text }) => text.streamed || []).join('\n\n');
   }
@@ -153,7 +153,7 @@ export class MessageChunks {
           ...(this.citations.length === 0 ? {} : { citations: this.citations }),
           ...(this.audio === undefined ? {} : { audio: this.audio }),
           ...extra,
-          // Stored with the message: a page that loads it later must not show a cut answer as a whole one.
+          // Store the reason with the message, so that a page that loads it later does not show a cut answer as a whole one.
           ...(isCut ? { finishReason } : {}),
         },
       },
@@ -286,7 +286,7 @@ export class MessageChunks {
     out.push({ type: DELTA[kind], id: block.id, delta });
   }
 
-  /** The agent of an event: by author and branch together, since either alone may distinguish two agents. */
+  /** Finds the writer of an event. Two agents may have the same author, or the same branch, but not both. */
   private writerOf({ author, branch }: Event): Writer {
     for (const writer of this.writers) {
       if (writer.author === author && writer.branch === branch) return writer;

@@ -5,8 +5,8 @@ import { inputQuestion, REQUEST_INPUT } from './questions.ts';
 import type { DeferredCall } from './run.ts';
 
 /**
- * Custom metadata of an event in which a workflow node asks the user. The call in it gets a new id from the server, because a node may use the same
- * id repeatedly.
+ * Custom metadata of an event in which a workflow node asks the user. The server gives the call in this event a new id, because a node may use the same id
+ * repeatedly.
  */
 const ASKED_BY_NODE = { duologue: 'question' } as const;
 
@@ -78,7 +78,7 @@ export function interruptIds(events: readonly Event[]): Map<string, string> {
   return ids;
 }
 
-/** The name that a call of `adk_request_input` has while ADK reads the history: ADK leaves out all calls and responses of the real name. */
+/** The name that a call of `adk_request_input` has while ADK reads the history. ADK leaves out all calls and responses with the real name. */
 const SHOWN_AS = 'duologue_request_input';
 
 /**

@@ -29,19 +29,19 @@ export interface Decision extends ToolFacts {
 export interface AgentPlace {
   /** The id of the call whose tool is the agent that made this call; null for a call of one of the conversation's own agents. */
   within: string | null;
-  /** The names of the agents on the way to the call: the agent of the conversation that called the first tool, and at last the agent that made this call. */
+  /** The names of the agents on the way to the call, from the agent of the conversation that called the first tool to the agent that made this call. */
   path: string[];
   /** Whether the tool of this call is an agent that can pause: its run continues when the calls within it have ended. */
   isAgent: boolean;
 }
 
-/** What the runs of agents that are used as tools need from their conversation. */
+/** The functions of the conversation that runs of agents that are used as tools call. */
 export interface InnerHost {
   /** The session of an agent that is used as a tool, with its newest events. Creates it with `state` when there is none. */
   open(agentName: string, state: Record<string, unknown>): Promise<Session>;
   /** Whether the history has events before those that a session was returned with. */
   hasOlder(session: Session): boolean;
-  /** The recorded call with this id: the call that it was made within, and whether it has ended. */
+  /** Finds the recorded call with this id: the call that it was made within, and whether it has ended. Null when no such call is recorded. */
   find(callId: string): Promise<{ within: string | null; hasEnded: boolean } | null>;
   /** The events that answer calls which were made within a call, by the id of the answered call. */
   answersWithin(callId: string, ids: ReadonlySet<string>): Promise<Map<string, Event>>;
@@ -82,7 +82,7 @@ export interface Run {
   readonly live: boolean;
   /** Whether a call of a browser tool with an optimistic output is answered with that output at once. */
   readonly optimistic?: boolean;
-  /** Receives partial texts past ADK. */
+  /** Receives partial texts directly from the model call, so that ADK does not handle each of them. */
   readonly fastPath?: AgentFastPath;
   /** Runs the tools that ADK's loop calls. */
   readonly tools: ServerTools;
@@ -158,8 +158,8 @@ async function asksNatively(
 }
 
 /**
- * How long an approval request of a tool waits by the definition of the tool; undefined when the definition says nothing, and the option of the
- * server applies.
+ * How long an approval request of a tool waits, in milliseconds, from the definition of the tool. Null means no limit; undefined means that the option of
+ * the server applies.
  */
 export function approvalTimeoutOf(tool: BaseTool | undefined): number | null | undefined {
   return tool instanceof DuologueTool ? tool.approvalTimeoutMs : undefined;
@@ -213,13 +213,13 @@ export interface ServerToolRules {
   timeoutMs: number | null;
   /** Names of tools without side effects, which may run in parallel. */
   concurrent: readonly string[];
-  /** Calls back after that many milliseconds; the returned function cancels. */
+  /** Calls `callback` after `ms` milliseconds; the returned function cancels that. */
   after: (ms: number, callback: () => void) => () => void;
   /** Creates the outlet through which the tool of a call sends preliminary outputs. Without it, tools send none. */
   outlet?: (callId: string, tool: BaseTool) => CallOutlet;
   /** Returns what the context of a tool shows of its call: who approved it, and what the page sent. */
   factsOf?: (callId: string) => Promise<CallFacts>;
-  /** Starts a tool once this process is sure to own the session, and rejects when it does not; unless given, the tool starts at once. */
+  /** Starts a tool once this process is sure to own the session, and rejects when it does not own it. Without this function, tools start at once. */
   start?: <T>(signal: AbortSignal, run: () => Promise<T>) => Promise<T>;
 }
 
@@ -238,7 +238,10 @@ export class ServerTools {
     this.rules = rules;
   }
 
-  /** The same rules with a tool lock of its own, for tools that run while another one holds the lock of this object. Such tools send nothing while they run. */
+  /**
+   * Returns an object with the same rules and a separate tool lock: for the tools of an agent that is used as a tool, whose own call holds the lock of
+   * this object meanwhile. These tools send no preliminary outputs.
+   */
   apart(): ServerTools {
     const { outlet: _, ...rules } = this.rules;
     return new ServerTools(rules);
@@ -367,7 +370,7 @@ function apart(context: Context, abortSignal: AbortSignal, link: CallLink | unde
   );
 }
 
-/** A preliminary output after validation by the output schema of its tool; throws an error with a clear text when it does not fit. */
+/** Validates a preliminary output by the output schema of its tool. Throws an error with a clear text when the output does not fit. */
 export function preliminaryOutput(tool: BaseTool, output: unknown): unknown {
   return tool instanceof DuologueTool ? tool.checkOutput(output) : output;
 }
@@ -386,7 +389,7 @@ function keep(own: Context, context: Context): void {
   if (own.invocationContext.endInvocation) context.invocationContext.endInvocation = true;
 }
 
-/** Resolves when the work is done or the signal aborts; never rejects. */
+/** Resolves when `work` has resolved or the signal aborts. `work` must never reject. */
 function firstOf(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (!signal) return work;
   return new Promise((resolve) => {

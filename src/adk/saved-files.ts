@@ -10,7 +10,7 @@ type Saver = Pick<Session, 'appName' | 'userId' | 'id'>;
 
 const KEY = 'duologue.files';
 
-/** The custom metadata of an event whose actions have saved these files. */
+/** The custom metadata for an event whose actions have saved these files. */
 export function withSavedFiles(files: readonly FileChunk[]): Record<string, unknown> {
   return files.length === 0 ? {} : { [KEY]: files };
 }
@@ -21,8 +21,8 @@ export function savedFilesIn({ customMetadata }: Pick<Event, 'customMetadata'>):
 }
 
 /**
- * The chunks of the artifacts that actions have saved: one for each name, with its newest version. `addressOf` returns the address of a version. An artifact that
- * cannot be read now is shown without size, as bytes of an unknown type: its address still leads to it.
+ * The chunks of the artifacts that actions have saved: one for each name, with its newest version. `addressOf` returns the address of a version. An
+ * artifact that cannot be read now is shown without its size, as bytes of an unknown type: the page can still open its address later.
  */
 export async function savedFiles(
   service: BaseArtifactService | undefined,
@@ -40,7 +40,7 @@ export async function savedFiles(
   return (await Promise.all(files)).flat().filter((file) => file !== null);
 }
 
-/** The chunk of an artifact; null for one that is elsewhere, at an address that no browser can open. */
+/** The chunk of an artifact; null for an artifact whose content is at an address that no browser can open, such as `gs://…`. */
 function fileChunk(
   { inlineData, text, fileData }: Part,
   filename: string,

@@ -6,13 +6,13 @@ import type { DataSchemas, OwnDataInput, OwnDataName } from '../protocol/own-dat
 export interface DataOptions {
   /** A later part with the same name and id replaces the value of this one. Without an id each value is a part of its own. */
   id?: string;
-  /** The value is sent to the pages that are open, and is no part of the message. */
+  /** The value is sent to the pages that are open, and is not part of the message. */
   transient?: boolean;
 }
 
 /** The headers and body fields of a request that the application lets tools see. */
 export interface ToolRequest {
-  /** By name, in lower case. */
+  /** The headers by name. The names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -86,7 +86,7 @@ export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
     this.#link = link;
   }
 
-  /** The user of the session, who asked. */
+  /** The user of the session. */
   get user(): string {
     return this.userId;
   }
@@ -151,7 +151,7 @@ export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
   }
 }
 
-/** The context that the tool of a call gets. Inside an agent that is used as a tool, the context has no conversation. */
+/** Returns the context for the tool of a call. Inside an agent that is used as a tool, its methods send nothing to the page. */
 export function toToolContext(context: Context): ToolContext {
   if (context instanceof ToolContext) return context;
   const { invocationContext, actions: eventActions, functionCallId, toolConfirmation } = context;

@@ -6,8 +6,8 @@ import { type ApprovalRule, type ApprovalRuling, checkApproval, rulingOf } from 
 import { type CallDecider, type ToolContext, toToolContext } from './tool-context.ts';
 
 /**
- * Caches the declaration of a tool. ADK converts the schema of the arguments anew for every model call, though it never changes. Each caller gets a copy,
- * since callbacks may change a request. A tool that overrides its declaration is left alone.
+ * Caches the declaration of a tool, because ADK converts the schema of its arguments for every model call. Each caller gets a copy, since callbacks may
+ * change a request. It changes nothing for a tool that overrides `_getDeclaration`.
  */
 export function rememberDeclaration(tool: unknown): void {
   const isStock =
@@ -21,12 +21,12 @@ export function rememberDeclaration(tool: unknown): void {
   };
 }
 
-/** The output of a tool as JSON values; throws an error with a clear text when it has no JSON. */
+/** Converts the output of a tool to JSON values. Throws an error with a clear text when the output cannot be written as JSON. */
 export function toJsonOutput(toolName: string, output: unknown): unknown {
   return toJson(output, `${toolName} ran, but its output cannot be written as JSON.`);
 }
 
-/** The response that a callback gave instead of the output of a tool. */
+/** Like `toJsonOutput`, for the response that a callback gave instead of the output of a tool. */
 export function toJsonResponse(toolName: string, response: unknown): unknown {
   return toJson(response, `A callback gave a response for ${toolName} that cannot be written as JSON.`);
 }
@@ -38,8 +38,8 @@ export function checkState(toolName: string, stateDelta: object): void {
 }
 
 /**
- * A value in the form in which it is stored, sent and shown to the model: a BigInt becomes its decimal digits, and everything else stays as it is.
- * Throws an error with the text `failure` for a value that has no JSON, such as an object that contains itself.
+ * Converts a value to the form in which it is stored, sent and shown to the model: a BigInt becomes its decimal digits, and everything else stays as it
+ * is. Throws an error with the text `failure` for a value that cannot be written as JSON, such as an object that contains itself.
  */
 function toJson(value: unknown, failure: string): unknown {
   if (hasJson(value)) return value;
@@ -50,7 +50,7 @@ function toJson(value: unknown, failure: string): unknown {
   }
 }
 
-/** Whether a value has JSON. A `toJSON` method of an object may throw too. */
+/** Whether a value can be written as JSON. Writing also fails when a `toJSON` method throws. */
 function hasJson(value: unknown): boolean {
   try {
     JSON.stringify(value);
@@ -94,8 +94,8 @@ interface Definition<P extends Parameters, O> {
    */
   approvalMessage?: (args: Args<P>) => string;
   /**
-   * Called once when a call of the tool was approved and the approval is stored, in the process that stored it; no restart repeats it. Nothing waits for it, and the tool may
-   * already run. An error that it throws is logged, and the approval stands.
+   * Called once when a call of the tool was approved and the approval is stored, in the process that stored it; no restart repeats it. The server does not
+   * wait for it, and the tool may already run. An error that it throws is logged, and the approval stays valid.
    */
   onApproved?: (args: Args<P>, decided: DecidedCall) => unknown;
   /** Like `onApproved`, when a call of the tool was denied. A request that expires is not denied. */
@@ -119,7 +119,10 @@ export interface DecidedCall {
 export interface ServerTool<P extends Parameters, O = unknown, D extends DataSchemas = DataSchemas>
   extends Definition<P, O> {
   runsOn?: 'server';
-  /** The schemas of the data parts that the tool sends, as the option `data` of the server has them: they type `context.data`. Unless given, any name and value compiles. */
+  /**
+   * The schemas of the data parts that the tool sends, as in the option `data` of the server. They give `context.data` its types. Without them,
+   * `context.data` accepts any name and value at compile time.
+   */
   data?: D;
   /** The tool has no side effects, so its calls run in parallel with others. Otherwise the calls of a session run one after the other. */
   concurrent?: boolean;
@@ -135,7 +138,7 @@ export interface ServerTool<P extends Parameters, O = unknown, D extends DataSch
 /** A tool that runs in the browser. */
 export interface ClientTool<P extends Parameters, O = unknown> extends Definition<P, O> {
   runsOn: 'client';
-  /** Over SSE: the output with which the turn continues at once, while the browser acts on the call. */
+  /** Over SSE, returns the output with which the turn continues at once, while the browser acts on the call. */
   optimistic?: (args: Args<P>) => O;
 }
 
@@ -185,7 +188,7 @@ export class DuologueTool<
     return this.declared._getDeclaration();
   }
 
-  /** The arguments after validation; throws an error with a clear text when they are invalid. */
+  /** Validates the arguments, and returns them as the schema changed them. Throws an error with a clear text when they are invalid. */
   async validate(args: Record<string, unknown>, context: Context): Promise<Record<string, unknown>> {
     const parsed = this.schema.safeParse(args);
     if (!parsed.success) throw new Error(describeIssues(parsed.error));
@@ -233,13 +236,13 @@ export class DuologueTool<
     }
   }
 
-  /** Whether the definition wants to know of such decisions. */
+  /** Whether the definition has the function for such decisions: `onApproved` or `onDenied`. */
   hears(approved: boolean): boolean {
     const { onApproved, onDenied } = this.definition;
     return (approved ? onApproved : onDenied) !== undefined;
   }
 
-  /** Tells the definition of a decision about a call. Rejects when its function fails. */
+  /** Calls `onApproved` or `onDenied` of the definition with a decision. Rejects when that function fails. */
   async decided(args: Record<string, unknown>, approved: boolean, call: DecidedCall): Promise<void> {
     const { onApproved, onDenied } = this.definition;
     await (approved ? onApproved : onDenied)?.(this.schema.parse(args), call);
@@ -250,7 +253,7 @@ export class DuologueTool<
     return this.definition.runsOn === 'client' ? undefined : this.definition.timeoutMs;
   }
 
-  /** Whether a call with these validated arguments asks, or is denied. */
+  /** Decides by `needsApproval` whether a call with these validated arguments asks the user, or is denied. */
   async approvalOf(args: Record<string, unknown>, context: Context): Promise<ApprovalRuling> {
     const { needsApproval } = this.definition;
     if (typeof needsApproval !== 'function') return rulingOf(this.name, needsApproval);
@@ -308,7 +311,7 @@ export class DuologueTool<
     return this.checkOutput(output ?? {});
   }
 
-  /** The output after validation by the output schema; throws an error with a clear text when it does not fit. */
+  /** Validates an output, and returns it as the schema changed it. Throws an error with a clear text when it does not fit. */
   checkOutput(output: unknown): unknown {
     const { output: schema } = this.definition;
     if (!schema) return output;
@@ -376,7 +379,7 @@ function isGenerator(output: unknown): boolean {
   return Object.prototype.toString.call(output) === '[object Generator]';
 }
 
-/** Whether a tool gives its output step by step: an async generator, also one that was compiled to an older JavaScript. */
+/** Whether an output is an async generator, also one that was compiled to an older JavaScript. */
 function isAsyncIterable(output: unknown): output is AsyncIterable<unknown> {
   return typeof output === 'object' && output !== null && Symbol.asyncIterator in output;
 }

@@ -31,7 +31,7 @@ export function noteEmitted({ channel }: NodeContext, run: NodeRun): void {
   noted.add(channel);
   const push = channel.push.bind(channel);
   channel.push = (event) => {
-    // Registers the event. The promise resolves whether or not the event could be stored, so it never rejects.
+    // This call registers the event. Its promise resolves whether or not the event could be stored, so it never rejects.
     if (!event.partial) run.whenStored(event.id).catch(() => undefined);
     push(event);
   };
@@ -40,8 +40,8 @@ export function noteEmitted({ channel }: NodeContext, run: NodeRun): void {
 const prepared = new WeakSet<LlmAgent>();
 
 /**
- * Lets calls wait inside an agent that is a node of a workflow. ADK would end such a node without an output and continue with the next one; when the
- * answer comes, ADK would give the node its input again, so that the model asks again. A second call changes nothing.
+ * Lets calls wait inside an agent that is a node of a workflow. Without this, ADK would end such a node without an output and continue with the next node;
+ * when the answer comes, ADK would give the node its input again, so that the model asks again. A second call changes nothing.
  */
 export function pauseAsNode(
   agent: LlmAgent,
@@ -116,10 +116,10 @@ function continued(context: NodeContext, input: unknown): NodeContext {
 }
 
 /**
- * Prepares the run of a workflow. A run that continues gets the id of the invocation that paused, because ADK finds the finished nodes by it. The
- * events in the context are this run's own copy, and are changed in two ways: events of other invocations no longer look like nodes of this one, and
- * a node that paused and finished later counts as finished. Returns the text that the user gets instead of a run when a question of a node ended
- * without an answer; otherwise null.
+ * Prepares the run of a workflow. A run that continues gets the id of the invocation that paused, because ADK finds the finished nodes by that id. The
+ * events in the context are this run's own copy, so they can be changed: answers to calls inside agents that are used as tools are removed, events of
+ * other invocations lose their `nodeInfo`, pauses of nodes that have finished since lose their open calls, and questions get the ids that the nodes gave
+ * them. Returns the text that the user gets instead of a run when a question of a node ended without an answer; otherwise null.
  */
 export function prepareWorkflow(context: InvocationContext): string | null {
   const { events } = context.session;
@@ -157,7 +157,7 @@ function withInterruptIds(event: Event, asked: ReadonlyMap<string, string>): Eve
       parts: parts.map(({ functionCall: call, functionResponse: response, ...part }) => ({
         ...part,
         ...(call ? { functionCall: { ...call, id: own(call.id) } } : {}),
-        // ADK takes the answer out of exactly this member of the response.
+        // ADK reads the answer from the member `result` of the response.
         ...(response
           ? {
               functionResponse: {
