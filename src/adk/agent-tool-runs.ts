@@ -125,7 +125,7 @@ async function runOnce(call: PausableCall, isStarted: boolean, session: Session)
   }
 }
 
-/** Defers a call inside the agent: it is recorded at once, or when the call that it was made within is. */
+/** Defers a call inside the agent. If the call that it was made within is recorded, it is recorded at once; otherwise after that call. */
 async function deferInside(call: PausableCall, made: DeferredCall): Promise<void> {
   const { host, context, path, isRecorded } = call;
   const within = context.functionCallId ?? '';
@@ -137,7 +137,7 @@ async function deferInside(call: PausableCall, made: DeferredCall): Promise<void
   else host.pending.set(placed.id, placed);
 }
 
-/** The user message that ADK makes of the arguments. */
+/** Makes the user message for the agent from the arguments, as ADK does. */
 function messageOf({ agent, args }: PausableCall): Content {
   const isObject = isLlmAgent(agent) && agent.inputSchema;
   return { role: 'user', parts: [{ text: isObject ? JSON.stringify(args) : (args.request as string) }] };
@@ -145,7 +145,8 @@ function messageOf({ agent, args }: PausableCall): Content {
 
 /**
  * Completes the calls inside the agent that have no response. Returns `wait` while one of them waits, `answered` when all have a response now, and `none`
- * when none was open. `isInterrupted`: a call that is neither recorded nor about to be was interrupted.
+ * when none was open. `isInterrupted`: an earlier run may have been interrupted, so a call that is neither recorded nor in `host.pending` gets the error
+ * that its outcome is unknown.
  */
 async function answerOpen(
   call: PausableCall,
@@ -238,7 +239,10 @@ function resultOf({ agent, context }: PausableCall, session: Session, last: Even
   return isLlmAgent(agent) && agent.outputSchema ? JSON.parse(text) : text;
 }
 
-/** The plugin of a run inside a call. All events of the run get one invocation id, and the agent does not see what other runs of it do meanwhile. */
+/**
+ * The plugin of a run inside a call. All events of the run get one invocation id, and the agent does not see the events of its other runs that have not
+ * ended.
+ */
 class InnerPlugin extends GatePlugin {
   private readonly callId: string;
 

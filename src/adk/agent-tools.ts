@@ -55,7 +55,7 @@ async function runAgentTool(
   const prepare = outer?.prepare ?? ((inner: BaseAgent) => agents?.prepareTool(inner));
   const { agent } = tool as unknown as { agent: BaseAgent };
   prepare(agent);
-  // ADK writes to the session of the inner agent, which this process must own.
+  // ADK writes to the session of the inner agent, so this process must own that session.
   await host?.open(agent.name, state.toRecord());
   // For an agent tool inside another agent tool, the outermost call reports the refusal.
   if (!abortSignal || outer) return tool.runAsync(request);

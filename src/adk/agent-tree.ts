@@ -147,8 +147,9 @@ export function checkCopy(root: unknown): void {
 }
 
 /**
- * Throws when names of agents are ambiguous: the agent of a stored call is found by its name among the agents that it talks with, and the session of an
- * agent that is used as a tool by its name among all of those.
+ * Throws when names of agents are ambiguous. The server finds the agent of a stored call by its name in one tree, so agents of one tree need different
+ * names. ADK names the session of an agent that is used as a tool after the agent, so all these agents need different names, and none may have the name of
+ * the app.
  */
 export function checkNames(root: AgentRoot, appName: string): void {
   const used = agentsUsedAsTools(root).map(({ agent }) => agent);
@@ -174,7 +175,7 @@ function checkAppName({ name }: BaseAgent, appName: string): void {
   );
 }
 
-/** Throws when an agent that a toolset returned as a tool cannot be used with the agents of a tree. */
+/** Throws when an agent that a toolset returned as a tool has the name of another agent or of the app, or comes from another copy of ADK. */
 export function checkAgentTool(agent: BaseAgent, root: AgentRoot, appName: string): void {
   checkCopy(agent);
   checkAppName(agent, appName);

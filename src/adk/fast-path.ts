@@ -68,7 +68,7 @@ function take(request: WithFastPath & LlmRequest, which: keyof WithFastPath): Fa
 
 /** Whether a callback, a plugin, a processor or a code executor of the application looks at partial texts. */
 function isWatched({ agent, pluginManager }: InvocationContext): boolean {
-  // An agent around this one that is not a plain LLM agent may withhold its texts.
+  // An agent above this agent in the tree may withhold the texts of this agent, unless it is a plain LLM agent.
   if (!isLlmAgent(agent) || !isAllPlain(agent.rootAgent)) return true;
   const { plugins } = pluginManager as unknown as { plugins?: Iterable<unknown> };
   // The gate plugin is always there; any other plugin belongs to the application.

@@ -48,8 +48,8 @@ export interface RunKey {
 export interface RunView {
   factsOf(callId: string): ToolFacts;
   /**
-   * Whether a call may wait, and before-tool callbacks may still change its arguments. Clients hear of such a call only when it waits, with the
-   * arguments with which its tool will run.
+   * Whether a call may wait, and before-tool callbacks may still change its arguments. Clients get such a call only when it waits, with the arguments with
+   * which its tool will run.
    */
   mayChange(callId: string): boolean;
   /** Resolves when ADK has read the session: later events are not in the history of this run. */
@@ -134,7 +134,7 @@ export class ActiveRun implements RunView {
     return output;
   }
 
-  /** Notes that a call changed state. */
+  /** Remembers that a call changed state. */
   wrote(callId: string | undefined): void {
     if (callId !== undefined) this.writers.add(callId);
   }
@@ -189,7 +189,10 @@ const NOTHING: Promise<undefined> = Promise.resolve(undefined);
 export interface GatedAgents {
   /** Prepares an agent that a workflow made while it ran, so that its calls pass the gates. */
   prepare(agent: LlmAgent): void;
-  /** Prepares an agent before it runs as a tool: a toolset may have made it just now. Throws, in words, when it cannot be used as a tool. */
+  /**
+   * Prepares an agent before it runs as a tool, because a toolset may have made it just now. Throws an error with a clear text when the agent cannot be
+   * used as a tool.
+   */
   prepareTool(agent: BaseAgent): void;
   /** The name of the root. */
   readonly rootName: string;
@@ -228,7 +231,7 @@ export class GatePlugin extends BasePlugin {
     this.credentials = credentials;
   }
 
-  /** What the plugin of a run inside an agent that is used as a tool knows of its agents. */
+  /** The `GatedAgents` for the plugin of a run inside an agent that is used as a tool. */
   get agentsInside(): GatedAgents {
     return { ...ALL_KNOWN, prepareTool: (agent) => this.agents.prepareTool(agent) };
   }

@@ -36,7 +36,7 @@ export function answerWithin(event: Event, callId: string): Event {
   return { ...event, author: 'user', customMetadata: { ...event.customMetadata, [WITHIN]: callId } };
 }
 
-/** The call whose tool is the agent inside which an event answers a call; undefined for any other event. */
+/** The call id that `answerWithin` put into an event; undefined for any other event. */
 export function withinOf({ customMetadata }: Event): string | undefined {
   return customMetadata?.[WITHIN] as string | undefined;
 }
@@ -329,8 +329,8 @@ export interface Resumption {
 const KEPT_MS = 100 * 60 * 1000;
 
 /**
- * Returns how a live run can resume the provider's session of the last run. Returns null when an event since then does not belong to that session: then a
- * new session gets the history.
+ * Returns how a live run can resume the provider's session of the last run. Returns null when there is no such session, when it is too old, or when an
+ * event since then does not belong to it: then a new session gets the history.
  */
 export function resumptionOf(all: readonly Event[], now: number): Resumption | null {
   const events = withoutInner([...all]);

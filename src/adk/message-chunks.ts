@@ -135,7 +135,7 @@ export class MessageChunks {
     return this.writers.flatMap(({ text }) => text.streamed || []).join('\n\n');
   }
 
-  /** Closes the open blocks, and appends how the response ended. */
+  /** Returns the chunks that close the open blocks, and the `finish` chunk. */
   end(reason?: FinishReason, extra: MessageMetadata = {}): Chunk[] {
     for (const writer of this.writers) this.count(writer, writer.partialUsage);
     const finishReason =
@@ -440,7 +440,7 @@ function citationsOf(metadata: NonNullable<Event['citationMetadata']>): Citation
   }));
 }
 
-/** The finish reason of the AI SDK for that of a provider. */
+/** Converts the finish reason of a provider to that of the AI SDK. */
 export function aiSdkFinishOf(finish: Finish | null): FinishReason {
   if (finish === 'refusal' || finish === 'content_filter') return 'content-filter';
   if (finish === 'tool_calls') return 'tool-calls';

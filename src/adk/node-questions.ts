@@ -17,7 +17,7 @@ export function isAskedByNode({ customMetadata }: Event): boolean {
 
 /**
  * The event in which a node of a workflow asks the user, with a call id that no other call of the session has; undefined for any other event. ADK's own id
- * stays in the arguments (`interruptIn`).
+ * stays in the arguments, as `interruptId`.
  */
 export function askedByNode(event: Event): Event | undefined {
   const parts = event.content?.parts ?? [];

@@ -12,7 +12,7 @@ import { isQuestionTool, questionOf } from './questions.ts';
 import { type CallFacts, CallLink, type CallOutlet, ToolContext } from './tool-context.ts';
 import { DuologueTool } from './tools.ts';
 
-/** The decision about a call. It is made once, before the call runs, so that approval request, ledger and execution agree. */
+/** The decision about a call. It is made once, before the call runs, so that the approval request, the stored call and the execution agree. */
 export interface Decision extends ToolFacts {
   tool: BaseTool;
   /** The arguments after validation. */
@@ -27,7 +27,7 @@ export interface Decision extends ToolFacts {
 
 /** The place of a call among agents that are used as tools. */
 export interface AgentPlace {
-  /** The id of the call whose tool is the agent that made this call; null for a call of one of the conversation's own agents. */
+  /** For a call made by an agent that is used as a tool: the id of the call of that tool. Null for a call of one of the conversation's own agents. */
   within: string | null;
   /** The names of the agents on the way to the call, from the agent of the conversation that called the first tool to the agent that made this call. */
   path: string[];
@@ -35,23 +35,23 @@ export interface AgentPlace {
   isAgent: boolean;
 }
 
-/** The functions of the conversation that runs of agents that are used as tools call. */
+/** Functions of the conversation for the runs of agents that are used as tools. */
 export interface InnerHost {
   /** The session of an agent that is used as a tool, with its newest events. Creates it with `state` when there is none. */
   open(agentName: string, state: Record<string, unknown>): Promise<Session>;
-  /** Whether the history has events before those that a session was returned with. */
+  /** Whether the history has events older than those of a session that `open` returned. */
   hasOlder(session: Session): boolean;
   /** Finds the recorded call with this id: the call that it was made within, and whether it has ended. Null when no such call is recorded. */
   find(callId: string): Promise<{ within: string | null; hasEnded: boolean } | null>;
-  /** The events that answer calls which were made within a call, by the id of the answered call. */
+  /** Returns the events that answer the calls `ids`, which were made within the call `callId`. The keys are the ids of the answered calls. */
   answersWithin(callId: string, ids: ReadonlySet<string>): Promise<Map<string, Event>>;
   /** Records a call that was made within a recorded call. Resolves when it is recorded. */
   defer(call: DeferredCall): Promise<void>;
-  /** Calls that wait until the call that they were made within is recorded, by id. */
+  /** Calls that are not recorded yet, by id. The call that they were made within is recorded first. */
   readonly pending: Map<string, DeferredCall>;
 }
 
-/** A call that ADK made and that is answered later: by the user, the browser, or a tool that runs meanwhile. */
+/** A call that ADK's loop does not answer. It is answered later: by the user, by the browser, or by a tool that runs outside the loop. */
 export interface DeferredCall extends Omit<ToolFacts, 'agents'> {
   /** The place of the call among agents that are used as tools, when it has one. */
   agents?: AgentPlace | undefined;
@@ -215,7 +215,10 @@ export interface ServerToolRules {
   concurrent: readonly string[];
   /** Calls `callback` after `ms` milliseconds; the returned function cancels that. */
   after: (ms: number, callback: () => void) => () => void;
-  /** Creates the outlet through which the tool of a call sends preliminary outputs. Without it, tools send none. */
+  /**
+   * Creates the outlet through which the tool of a call reports while it runs: preliminary outputs, data parts and metadata. Without it, tools report
+   * nothing.
+   */
   outlet?: (callId: string, tool: BaseTool) => CallOutlet;
   /** Returns what the context of a tool shows of its call: who approved it, and what the page sent. */
   factsOf?: (callId: string) => Promise<CallFacts>;
@@ -240,7 +243,7 @@ export class ServerTools {
 
   /**
    * Returns an object with the same rules and a separate tool lock: for the tools of an agent that is used as a tool, whose own call holds the lock of
-   * this object meanwhile. These tools send no preliminary outputs.
+   * this object meanwhile. These tools report nothing while they run.
    */
   apart(): ServerTools {
     const { outlet: _, ...rules } = this.rules;
@@ -328,10 +331,7 @@ export class ServerTools {
     }
   }
 
-  /**
-   * Connects the tool of a call to its conversation; undefined when tools send no preliminary outputs. The caller closes the link when the call has
-   * ended.
-   */
+  /** Connects the tool of a call to its conversation; undefined without the rule `outlet`. The caller closes the link when the call has ended. */
   async link(callId: string | undefined, tool: BaseTool): Promise<CallLink | undefined> {
     const { outlet, factsOf } = this.rules;
     if (callId === undefined || !outlet) return undefined;

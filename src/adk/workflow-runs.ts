@@ -198,7 +198,7 @@ function ofNoNode({ nodeInfo: _, ...event }: Event): Event {
   return { ...event, longRunningToolIds: [] };
 }
 
-/** The events with which nodes paused that have finished since. */
+/** The events with which nodes paused, for the nodes that have finished since. */
 function finishedPauses(events: readonly Event[]): Set<Event> {
   const finished = new Set<Event>();
   const waiting = new Map<string, Event[]>();

@@ -10,7 +10,7 @@ type ModelV3 = Extract<LanguageModel, { specificationVersion: 'v3' }>;
 /** The options of a model call, as `ai` 6 declares them. */
 export type CallOptions = Parameters<ModelV3['doStream']>[0];
 
-/** A part of a provider's stream. */
+/** A part of the stream that `doStream` of a provider returns. */
 export type StreamPart =
   Awaited<ReturnType<ModelV3['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never;
 

@@ -16,7 +16,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Asks a model one short question, to find out before the first user whether its key and its name are right. Returns a sentence that says what is wrong.
+ * Asks a model one short question, to find out whether its key and its name are right before a user needs it. Returns a sentence that says what is wrong.
  * Returns null when the model answers, and after any other failure, such as an unreachable provider, because a later call may succeed.
  */
 export async function checkModel(

@@ -7,7 +7,7 @@ import { DuologueGemini } from './gemini/index.ts';
 import { PROVIDERS } from './providers/index.ts';
 import type { Environment, Provider } from './providers/provider.ts';
 
-/** The chosen model, with sentences for the log. */
+/** The chosen model. `why` and `howToChange` are sentences for the log. */
 export interface ChosenModel {
   /** The model for an agent: it uses `turn` for calls turn by turn, and `live` for live runs. */
   model: BaseLlm;
@@ -40,8 +40,9 @@ const KEYS = [GEMINI_KEYS[0], ...Object.values(PROVIDERS).flatMap(({ key }) => k
 const HOW_TO_CHANGE = `Set DUOLOGUE_MODEL to ${NAMES.slice(0, -1).join(', ')} or ${NAMES.at(-1)}; for live runs, a second name may follow after a comma. Or set one of ${KEYS.join(', ')}.`;
 
 /**
- * Chooses a model from the environment: the model that `DUOLOGUE_MODEL` names; otherwise Gemini on Vertex AI or the first provider with a key, if the
- * environment sets one of them up; otherwise the embedded model. Rejects with an error that names the missing variable or package.
+ * Chooses a model from the environment: the model that `DUOLOGUE_MODEL` names; otherwise Gemini on Vertex AI, if `GOOGLE_GENAI_USE_VERTEXAI` is set;
+ * otherwise a model of the first provider whose key is set, Gemini first; otherwise the embedded model. Rejects with an error that names the missing
+ * variable or package.
  *
  * @example
  * const { model } = await chooseModel(process.env);
@@ -90,7 +91,8 @@ function wholeName(name: string): string {
 }
 
 async function create(name: string, env: Environment, options: ChooseOptions): Promise<BaseLlm> {
-  // This throws for a live model that cannot hold a conversation, such as one that only translates: at the start, and not at the first live run.
+  // `liveFamilyOf` throws for a live model that cannot hold a conversation, such as one that only translates. Call it now, so that such a name fails at
+  // the start, and not at the first live run.
   if (isLiveModelName(name)) liveFamilyOf(name);
   if (name === 'embedded' || name === EMBEDDED_MODEL) return new EmbeddedModel(options.embedded);
   const [prefix = '', ...rest] = name.split('/');

@@ -185,8 +185,8 @@ function answer(turns: readonly Turn[], part: Part): Call | undefined {
 }
 
 /**
- * For a request to continue a cut answer: splits its contents into those before the answer, and the text of the answer that was already written. Null
- * for any other request.
+ * Splits the contents of a request to continue an answer that was cut off: into the contents before that answer, and the text of the answer that was
+ * already written. Null for any other request.
  */
 export function readContinuation(
   contents: readonly Content[],

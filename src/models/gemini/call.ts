@@ -31,8 +31,8 @@ export async function* callGemini(
       yield* ask(model, { ...request, contents: isSigned ? contents.map(signed) : contents }, stream, signal);
     } catch (error) {
       if (!isSigned || signal?.aborted || !refusesSignatures(error)) throw error;
-      // The signatures may come from another model, or from the same model under another key. Only Gemini can tell, by refusing
-      // them: repeat the call without them.
+      // The signatures may come from another model, or from the same model under another key. Only Gemini can check that, so the first attempt had them.
+      // Repeat the call without them.
       const unsigned = contents.map((content) => signed(withoutSignatures(content)));
       yield* ask(model, { ...request, contents: unsigned }, stream, signal);
     }

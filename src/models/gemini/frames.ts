@@ -95,8 +95,8 @@ export class FrameEncoder {
       return { realtimeInput: isSpeaking ? { activityStart: {} } : { activityEnd: {} } };
     }
     if (activity === 'end') return { realtimeInput: { audioStreamEnd: true } };
-    // A service that detects speech itself accepts no `activityStart`. Empty content interrupts older families; newer ones stop only at
-    // the next text or speech, and the session mutes their output until then.
+    // A service that detects speech itself accepts no `activityStart`. Empty content interrupts older families. Newer families stop only at the next text
+    // or speech, and Duologue's server discards their output until then.
     return !family.typesInRealtime && isBusy ? { clientContent: { turnComplete: false } } : null;
   }
 }

@@ -36,8 +36,8 @@ export const CLOSE_REASONS: readonly CloseReason[] = [
 export interface GeminiLiveOptions extends LiveConnectionOptions {
   /**
    * Returns whether calls of this tool are non-blocking, which means that the model continues without waiting for the response. Return true for tools that
-   * wait for a user or a browser, and with 3.8 also for tools that may change something. By default tools with `nonBlocking: true` are non-blocking, and
-   * with 3.8 also tools without `changesNothing: true`. Families without this choice ignore the option.
+   * wait for a user or a browser, and with Gemini 3.8 also for tools that may change something. By default tools with `nonBlocking: true` are
+   * non-blocking, and with 3.8 also tools without `changesNothing: true`. Families without this choice ignore the option.
    */
   nonBlocking?: (tool: BaseTool) => boolean;
   /** At which length of the session the service drops old turns. With null it drops none, and ends a session that becomes too long. */

@@ -5,8 +5,8 @@ import { callsIn } from '../function-calls.ts';
 import { noticeOf } from '../prompt-texts.ts';
 
 /**
- * A call of the model. `ids` are the ids under which the live session made it and has not cancelled it. It is empty for a call that the session only read
- * in its history.
+ * A call of the model. `ids` are its ids in the live session, without those that the model cancelled. A call that the session only read in its history has
+ * none.
  */
 interface KnownCall {
   /** The id that ADK knows. */
@@ -37,8 +37,8 @@ const MAX_CANCELLED = 1000;
 const MAX_KNOWN = 1000;
 
 /**
- * The calls of a live session. A model that forgot a call may repeat it under another id; the repetition runs nothing, and gets
- * the response of the first call. Calls of an earlier process come from the history.
+ * The calls of a live session. A model that forgot a call may repeat it under another id. The repetition runs no tool, and gets the response of the first
+ * call. Calls that were made before this connection come from the history.
  */
 export class LiveCalls {
   private readonly byId = new Map<string, KnownCall>();

@@ -76,7 +76,7 @@ export interface LiveSocket {
   close(isDead?: boolean): void;
 }
 
-/** Something to send to the model. */
+/** An input to send to the model. */
 export type LiveInput =
   /** The earlier conversation, for a new session. `startsTurn`: the model answers it. */
   | { type: 'history'; turns: Content[]; startsTurn: boolean }

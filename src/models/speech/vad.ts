@@ -7,12 +7,12 @@ const LOUD_WITHIN = 5;
 const QUIET_STEPS = 35;
 /** Sound with a lower loudness is never speech, even in a silent room (on the scale of 16-bit samples, up to 32,767). */
 const MIN_LOUDNESS = 350;
-/** How many times louder than the background noise of the room speech is. */
+/** Speech is louder than the background noise of the room by this factor. */
 const ABOVE_ROOM = 3;
 
 type Found = 'start' | 'end' | null;
 
-/** Detects voice activity by loudness alone, for clients without a detector. A loud noise, such as a closing door, also counts as speech. */
+/** Detects voice activity by loudness alone, for clients without a detector. It also takes a loud noise, such as a closing door, for speech. */
 export class Vad {
   private rest = new Int16Array(0);
   private room = MIN_LOUDNESS / ABOVE_ROOM;
