@@ -54,13 +54,13 @@ interface ServiceLimits extends CacheLimits {
   imageBytes?: number;
 }
 
-/** Callbacks to ADK's own loop about the events that it wrote. */
+/** Callbacks for the events that ADK's own loop appends to a session. */
 export interface AgentLoop {
-  /** Corrects the responses in an event whose changes are not stored because of a conflict. */
+  /** Corrects the function responses in an event whose state changes were refused because another writer had changed the same state. */
   withdraw(session: Session, event: Event): void;
-  /** Called when an event is stored, or could not be stored. */
+  /** Called after each event, whether it was stored or not. */
   stored(session: Session, event: Event): void;
-  /** The chunks of the artifacts that the actions of an event have saved. They are stored with the event. */
+  /** Returns the chunks of the artifacts that the actions of an event have saved. The service stores the chunks with the event. */
   savedFiles?(key: SessionKey, actions: Event['actions']): Promise<FileChunk[]>;
 }
 
@@ -68,7 +68,7 @@ export interface AgentLoop {
 interface Given {
   /** The stored state that the session was returned with. A later change of the same keys by another writer is a conflict. */
   seen: StateRecord;
-  /** The fence of the owner that got it, so that a run of an earlier owner writes nothing under a later one. */
+  /** The fence of this process when it got the session. Writes carry it, so a run that began before another process became the owner can write nothing. */
   fence: number;
   /** Whether the history has events before those of the session. */
   hasOlder: boolean;
@@ -77,11 +77,12 @@ interface Given {
 /**
  * ADK's session service on a store. The sessions used last are cached, so that a turn starts without reading or
  * copying the history: each `getSession` returns a session of its own, whose event objects are shared and must not be
- * changed, while its list of events and its state belong to the caller (ADK's compactors cut the list, and a tool's
- * uncommitted writes must end with its turn). An appended event is in the store before it is anywhere else.
+ * changed, while its list of events and its state belong to the caller (ADK's compactors cut the list, and state that a
+ * tool changed but did not store must not outlive its turn). An event is added to the cache and to the session only after
+ * it was stored.
  *
- * Two turns of one session at the same time see each other's events only at their next `getSession`: the caller runs them
- * one after the other. Code that writes events to the store by another way has to call `forget`.
+ * Two turns of one session at the same time would see each other's events only at their next `getSession`, so the caller
+ * must run them one after the other. Code that writes events to the store without this service has to call `forget`.
  */
 export class StoreSessionService extends BaseSessionService implements FileSource {
   readonly maxImageBytes: number;
@@ -89,15 +90,15 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   readonly #ready: ReadySessions;
   readonly #lists = new WeakMap<Event[], EventList>();
   readonly #given = new WeakMap<Event[], Given>();
-  /** The fences of the sessions that are owned here, by their names. */
+  /** The fence of each session that this process owns, by `nameOf` of its key. */
   readonly #fences = new Map<string, number>();
   readonly #loop: AgentLoop;
   readonly #persistence: Omit<Persistence, 'isOver'>;
   readonly #events: EventSource;
 
   /**
-   * `loop` gets the results of writing events of ADK's own loop. `shared`: the store, if other nodes write to it too. `persistence`: how to retry writes of
-   * events for which no request waits. `events` makes the events that the application listens to.
+   * `loop` has the callbacks for events that ADK's own loop appends. `shared` is the same store, if other nodes write to it too. `persistence` is used to retry
+   * writes of events for which no request waits. `events` prepares the events for listeners and subscriptions of the application.
    */
   constructor(
     store: Store,
@@ -137,7 +138,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     return ready === null ? undefined : this.#open(ready, request.appName, request.config);
   }
 
-  /** Returns the session for its owner, the only one that may write to it. `forTools`: with the newest state that it shares with other sessions. */
+  /** Returns the session for its owner; undefined when it does not exist. With `forTools` it has the newest app and user state, which other nodes may change. */
   async load(key: OwnedKey, { forTools = false } = {}): Promise<Session | undefined> {
     const ready = await (forTools ? this.#ready.getCurrent(key) : this.#ready.get(key));
     return ready === null ? undefined : this.#open(ready, key.app);
@@ -203,7 +204,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     if (event.customMetadata?.duologue === 'resume') {
-      // A partial event is not stored. Its text, if any, is only for this run.
+      // This event only makes ADK continue a run (`RESUME`), so it is not stored. If it has text, the run reads the text from the session.
       if (event.content?.parts?.some((part) => part.text)) this.#listOf(session.events).put(event);
       return event;
     }
@@ -222,9 +223,9 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   }
 
   /**
-   * Appends an event. When it answers calls, and state that they change was changed by another since this session was read, it throws a `StateConflict` and
-   * writes nothing: the caller decides the outcome of the calls. `accepted` is the request that is stored with it. With a request, or without content, an
-   * unavailable store rejects at once; any other event is written when the store is available again.
+   * Appends an event, and stores the request `accepted` with it. If the event answers calls, and another writer has changed the same state since this session
+   * was read, the method writes nothing and throws `StateConflict`, so that the caller can decide the outcome of the calls. While the store is unavailable, an
+   * event with a request or without content is rejected at once; the write of any other event is retried.
    */
   async appendChange({ session, event }: AppendEventRequest, accepted?: AcceptedRequest): Promise<void> {
     const key = keyOf(session.appName, session.userId, session.id);
@@ -238,7 +239,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
       if (hasBytes(event)) kept = await this.#withoutBytes({ fence, ...key }, event);
       await this.#store.appendEvent({ fence, ...key }, kept, change, accepted, outbox);
     };
-    // A later owner has another fence; a session that was released has none.
+    // The fence has changed if this process lost the session and became its owner again. It is 0 after `disown`.
     const isOver = () => this.#fenceOf(key) !== fence;
     try {
       const isAwaited = accepted !== undefined || event.content === undefined;
@@ -252,8 +253,8 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     if (seen) applyDelta(seen, asStored(event.actions?.stateDelta ?? {}));
     this.#listOf(session.events).put(kept);
     session.lastUpdateTime = event.timestamp;
-    // ADK's own method applies the state delta to the session's state. It gets no events, since it would search all of them for
-    // the id.
+    // ADK's own method applies the state delta to the state of the session. It gets an empty list of events, because it would
+    // search the whole list for the id of the event.
     await super.appendEvent({ session: { ...session, events: [] }, event });
   }
 
@@ -269,7 +270,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     if (this.#events.isIdle) return [];
     return (content?.parts ?? []).flatMap(({ functionResponse }) => {
       const { id, name = '', response } = functionResponse ?? {};
-      // These are questions of ADK, which no tool answers.
+      // These are requests of ADK itself, such as `adk_request_confirmation`, not results of tools.
       if (id === undefined || name.startsWith('adk_request_')) return [];
       const settled = customMetadata?.settled ?? (isFailure(response) ? 'error' : 'output');
       const outcome = settled === 'denied' || settled === 'error' ? settled : 'output';
@@ -277,7 +278,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     });
   }
 
-  /** Makes this process the owner of a session, which is created with `state` when it does not exist. `creates` is called before that. */
+  /** Makes this process the owner of a session. If the session does not exist, it is created with `state`, after `creates` has resolved. */
   async take(
     key: SessionKey,
     state: Record<string, unknown>,
@@ -296,8 +297,8 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   }
 
   /**
-   * Makes later writes to the session carry this owner's fence. The session is read again, because another owner may have written to it, unless it is new
-   * (`isEmpty`).
+   * Call it when this process became the owner of a session: later writes carry the fence of `key`. The next use reads the session from the store, because
+   * another owner may have written to it, unless the session is new (`isEmpty`).
    */
   own(key: OwnedKey, { isEmpty = false } = {}): void {
     if (isEmpty) this.#ready.handOn(key);
@@ -315,7 +316,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     this.#ready.forget(key);
   }
 
-  /** The key with the fence of this process. */
+  /** The key of a session with the fence of this process; with fence 0 when this process does not own the session. */
   #keyOf(app: string, user: string, id: string): OwnedKey {
     const key = keyOf(app, user, id);
     return { fence: this.#fenceOf(key), ...key };
@@ -325,7 +326,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     return this.#fences.get(nameOf(key)) ?? 0;
   }
 
-  /** Adds the files that the actions of an event have saved to the event, unless it has them. */
+  /** Adds the chunks of the artifacts that the actions of an event have saved to its custom metadata, unless they are there already. */
   async #noteFiles({ appName, userId, id }: Session, event: Event): Promise<void> {
     const { actions } = event;
     if (!hasKeys(actions?.artifactDelta ?? {}) || savedFilesIn(event).length > 0) return;
@@ -333,12 +334,12 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     event.customMetadata = { ...event.customMetadata, ...withSavedFiles(files) };
   }
 
-  /** The key of a session with the fence of this process. */
+  /** The key of a session with the fence of this process; with fence 0 when this process does not own the session. */
   owned(key: SessionKey): OwnedKey {
     return this.#keyOf(key.app, key.user, key.id);
   }
 
-  /** Undoes a change that could not be stored: the run continues with the stored state. */
+  /** After a conflict: removes the state delta from the event, and sets the changed keys of the session to their stored values, with which the run continues. */
   async #restore(session: Session, event: Event): Promise<void> {
     const key = this.#keyOf(session.appName, session.userId, session.id);
     const stored = (await this.#ready.read(key))?.state ?? {};
@@ -390,7 +391,7 @@ function keyOf(app: string, user: string, id: string): SessionKey {
   return { app, user, id };
 }
 
-/** The page of a list that ADK requests, with its numbers. */
+/** The page of the sessions that ADK's request asks for, with the counts that ADK expects. */
 function pageOf(sessions: Session[], { limit, page, offset = 0 }: ListSessionsRequest): ListSessionsResponse {
   const totalItems = sessions.length;
   if (limit === undefined) {
@@ -407,7 +408,7 @@ function pageOf(sessions: Session[], { limit, page, offset = 0 }: ListSessionsRe
   };
 }
 
-/** A copy of the list: all of it, or the part that ADK's configuration asks for. */
+/** A copy of a list of events: all events, or those that ADK's configuration asks for. */
 function eventsIn(all: readonly Event[], config: GetSessionConfig = {}): Event[] {
   let events = config.numRecentEvents ? all.slice(-config.numRecentEvents) : all.slice();
   const { afterTimestamp } = config;

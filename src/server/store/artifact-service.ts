@@ -22,7 +22,10 @@ import { type OwnedKey, type SessionKey, type Store, StoreError } from './store.
 export interface ArtifactLimits {
   /** The largest size of one version of an artifact in bytes; 10 MB unless given. */
   maxBytes: number;
-  /** The largest size of all artifacts of a user (names that begin with `user:`) in bytes; 100 MB unless given. Those of a session count in `history.maxSessionBytes`. */
+  /**
+   * The largest size of all artifacts of a user (names that begin with `user:`) in bytes; 100 MB unless given. Other artifacts are limited by
+   * `history.maxSessionBytes`.
+   */
   maxUserBytes: number;
 }
 
@@ -33,10 +36,10 @@ export const ARTIFACT_LIMITS: Readonly<ArtifactLimits> = { maxBytes: 10 * MB, ma
 
 const NAME_LENGTH = 256;
 
-/** What `StoreArtifactService` gets from its server. */
+/** The store, the function and the limits that `StoreArtifactService` uses. */
 export interface ArtifactServiceContext {
   store: ArtifactStore & Pick<Store, 'sessionBytes'>;
-  /** The key of a session with the fence of this process. */
+  /** Adds the fence of this process to the key of a session. */
   owned: (key: SessionKey) => OwnedKey;
   limits: ArtifactLimits & { maxSessionBytes: number };
 }
@@ -44,8 +47,8 @@ export interface ArtifactServiceContext {
 type SessionRequest = ListArtifactKeysRequest;
 
 /**
- * ADK's artifact service on a store. Its errors say what was too large, and reach the tool that saves. Sizes are checked before the write, so saves at the
- * same time may exceed a limit by one artifact each.
+ * ADK's artifact service on a store. The tool that saves an artifact gets the errors. Sizes are checked before the write, and not in its transaction, so each
+ * of several saves at the same time may exceed a limit by one artifact.
  */
 export class StoreArtifactService implements BaseArtifactService {
   readonly #context: ArtifactServiceContext;
@@ -119,7 +122,7 @@ function keyOf({ appName: app, userId: user, sessionId: id }: SessionRequest): S
   return { app, user, id };
 }
 
-/** An artifact as the store keeps it; throws when there is nothing to keep. */
+/** Converts an artifact to the form in which the store keeps it. Throws when the artifact is empty. */
 function contentOf(
   name: string,
   artifact: Part,

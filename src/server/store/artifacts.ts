@@ -1,6 +1,6 @@
 import type { OwnedKey, SessionKey } from './keys.ts';
 
-/** What a store keeps of one version of an artifact. */
+/** One version of an artifact, as a store keeps it. */
 export interface ArtifactContent {
   /** ADK's part as JSON, without the bytes of its `inlineData`. */
   part: string;
@@ -17,22 +17,23 @@ export interface ArtifactInfo extends Pick<ArtifactContent, 'mediaType' | 'metad
 }
 
 /**
- * The part of a store that keeps artifacts: files that tools save under names. Each save adds a version, from 0 on. An artifact belongs to its session and goes with it; one whose
- * name begins with `user:` belongs to the user and is found from all sessions of the user. Every method is one transaction. A write carries the fence of the
- * session's owner; with another fence nothing is written and a `StaleFence` is thrown, and without the session a `StoreError`.
+ * The part of a store that keeps artifacts: files that tools save under names. Each save adds a version; the first is 0. An artifact belongs to its session and
+ * is deleted with it. An artifact whose name begins with `user:` belongs to the user, and all sessions of the user can read it. Every method is one
+ * transaction. A write carries the fence of the session's owner: with another fence it writes nothing and throws `StaleFence`. It throws `StoreError` when the
+ * session does not exist.
  */
 export interface ArtifactStore {
   /** Adds a version of an artifact and returns its number. */
   saveArtifact(key: OwnedKey, name: string, content: ArtifactContent): Promise<number>;
-  /** A version of an artifact, or the newest one; null when there is none. */
+  /** A version of an artifact, or without `version` the newest; null when there is none. */
   loadArtifact(key: SessionKey, name: string, version?: number): Promise<ArtifactContent | null>;
-  /** The names of the artifacts of the session and of its user, in order. */
+  /** The names of the artifacts of the session and of its user, sorted. */
   artifactNames(key: SessionKey): Promise<string[]>;
   /** The versions of an artifact, oldest first. */
   artifactVersions(key: SessionKey, name: string): Promise<ArtifactInfo[]>;
-  /** Removes all versions of an artifact. The next save begins with 0 again. */
+  /** Removes all versions of an artifact. The next save under this name is version 0 again. */
   removeArtifact(key: OwnedKey, name: string): Promise<void>;
-  /** How many bytes the artifacts of the user have. Those of a session count in `Store.sessionBytes`. */
+  /** How many bytes the artifacts of the user have. `Store.sessionBytes` counts those of the session. */
   userArtifactBytes(key: SessionKey): Promise<number>;
 }
 

@@ -1,17 +1,17 @@
 import type { SessionKey } from './keys.ts';
 
-/** An event as the store keeps it for a subscription, from the write of its fact until it is delivered. */
+/** An event that the store keeps for a subscription until it is delivered. It is written in the transaction that writes the fact which the event reports. */
 export interface OutboxEvent {
   subscription: string;
   /** Unique within the subscription and the session. */
   id: string;
-  /** JSON. */
+  /** The event as JSON. */
   data: string;
 }
 
 /** How many events to claim, and for how long. */
 export interface ClaimRequest {
-  /** When the claim ends, unless it is kept, in milliseconds. */
+  /** How long the claim lasts, in milliseconds, unless `keepClaim` extends it or `endClaim` ends it. */
   leaseMs: number;
   /** The largest number of queues. */
   queues: number;
@@ -21,28 +21,29 @@ export interface ClaimRequest {
 
 /** The events of one session for one subscription, claimed: no other claim gets events of this queue until the claim ends. */
 export interface ClaimedEvents {
-  /** Names the claim. */
+  /** The id of the claim. */
   claim: string;
+  /** The number of the queue in the store. */
   queue: number;
-  /** How often the first event was claimed since the event before it was delivered, this time included. */
+  /** How often the queue was claimed since its last delivery, this claim included. */
   attempts: number;
   /** Oldest first. */
   events: Pick<OutboxEvent, 'id' | 'data'>[];
 }
 
 /**
- * The part of a store that keeps events until they are delivered. The events of a session for a subscription are one queue, in the order of the writes that stored them. They outlive their
- * session. Every method is one transaction.
+ * The part of a store that keeps application events until they are delivered. The events of one session for one subscription are a queue, in the order of the
+ * writes that stored them. Deleting the session does not remove them. Every method is one transaction.
  */
 export interface OutboxStore {
-  /** Adds events of a session. Those that have the id of an event in their queue are not added again. */
+  /** Adds events of a session. An event whose id is already in its queue is not added again. */
   keepEvents(key: SessionKey, events: readonly OutboxEvent[]): Promise<void>;
-  /** Claims the queues that are due: no claim of them lasts, and none waits for another attempt. Those due longest come first. */
+  /** Claims queues that no other claim holds and whose retry time (`endClaim`) has come. The queues that have been due longest come first. */
   claimEvents(app: string, subscription: string, request: ClaimRequest): Promise<ClaimedEvents[]>;
-  /** Keeps a claim for `leaseMs` from now on, and removes the event that was delivered. False when the claim has ended: then nothing is changed. */
+  /** Makes a claim end `leaseMs` from now, and removes the event with the id `delivered` from the queue. False, without a change, when the claim has ended. */
   keepClaim(claimed: ClaimedEvents, leaseMs: number, delivered?: string): Promise<boolean>;
   /** Ends a claim. The queue is due again in `retryMs`; without it at once. Does nothing when the claim has ended. */
   endClaim(claimed: ClaimedEvents, retryMs?: number): Promise<void>;
-  /** Removes the events of a subscription that were stored before a time, and all but the newest `count`. Returns how many were removed. */
+  /** Removes the events of a subscription that are older than the time `before`, and all but the newest `count` events. Returns how many it removed. */
   trimEvents(app: string, subscription: string, limits: { before: number; count: number }): Promise<number>;
 }

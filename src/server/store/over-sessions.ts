@@ -16,7 +16,7 @@ export function allSessionsPage(rows: readonly UserListedRow[], count: number): 
   };
 }
 
-/** The cursor after a session: the time of its last use, and its number in the store. */
+/** Makes the cursor of the page after a session from the time of its last use and its number in the store. */
 export function allSessionsCursor(updatedAt: number, n: number): string {
   return `${updatedAt}.${n}`;
 }

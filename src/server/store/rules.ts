@@ -29,7 +29,7 @@ export function fileIdOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
 }
 
-/** A key as one text. JSON keeps its parts apart, whatever characters they contain. */
+/** A key as one text. Different keys have different texts, whatever characters they contain. */
 export function nameOf({ app, user, id }: SessionKey): string {
   return JSON.stringify([app, user, id]);
 }
@@ -49,7 +49,7 @@ export function isQuestion({ question }: CallRecord): boolean {
   return question !== null;
 }
 
-/** The audit line of a call that asks the user something. */
+/** The `issued` audit line of a call that asks the user something. */
 export function issuedLine(call: CallRecord): AuditEntry {
   return {
     kind: 'issued',
@@ -97,10 +97,13 @@ export function fitting(sizes: readonly number[], count: number, total: number):
   return fit;
 }
 
-/** How many messages are read when a process opens a session. */
+/** The page of messages that a process reads when it loads a session. */
 const RECENT: PageRequest = { count: 2000, bytes: 8 * 1024 * 1024 };
 
-/** The newest page of a session's messages, after the older messages whose ids are in `named`. */
+/**
+ * Returns the newest page of a session's messages, preceded by the older messages whose ids are in `named`. `older` is the id of the first message of the page
+ * if the session has messages before it, and null otherwise.
+ */
 export async function recentMessages(
   store: Store,
   key: SessionKey,
@@ -123,7 +126,7 @@ export async function recentMessages(
 const MIN_WAIT_MS = 500;
 const MAX_WAIT_MS = 5000;
 
-/** When a retried write is abandoned, and the callback for a write that has to wait. */
+/** The clock and the callbacks of a write that is retried while the store is unavailable. */
 export interface Persistence {
   clock: Clock;
   /** Whether the write became pointless: another process owns the session, or it was removed. */
@@ -181,7 +184,7 @@ export function toJson(value: unknown, name: string): string {
   return text;
 }
 
-/** Reads the JSON of a value of this type. */
+/** Parses JSON that the store wrote. The type is not checked. */
 export function fromJson<T>(text: string): T {
   return JSON.parse(text) as T;
 }
@@ -271,7 +274,7 @@ export function applyDelta(state: StateRecord, delta: Record<string, unknown>): 
   return state;
 }
 
-/** A copy that shares nothing with the state. */
+/** A deep copy of a state. */
 export function copyOf(state: StateRecord): StateRecord {
   const copy = emptyState();
   for (const [key, value] of Object.entries(state)) {
@@ -292,12 +295,11 @@ export function checkUnchanged(
   if (changed.length > 0) throw new StateConflict(`Changed meanwhile: ${changed.join(', ')}`);
 }
 
-/** A value as it is stored; undefined when there is none. */
+/** The JSON of a value of the state; undefined when the state does not have the key. */
 function valueIn(state: Record<string, unknown>, key: string): string | undefined {
   return Object.hasOwn(state, key) ? JSON.stringify(state[key]) : undefined;
 }
 
-/** Whether the record has any key. */
 export function hasKeys(record: Record<string, unknown>): boolean {
   for (const _ in record) return true;
   return false;

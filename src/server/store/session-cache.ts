@@ -14,17 +14,19 @@ import {
 } from './store.ts';
 
 /**
- * Adds events to a list that other code may change too. An event replaces the event with the same id, or is added at the end. An index of the ids avoids a
- * search of the whole list for each event.
+ * A list of ADK events, and an index of their ids, which avoids a search of the whole list when an event is added. Other code, such as ADK's context
+ * compactors, may change the array `events` too.
  */
 export class EventList {
   readonly events: Event[];
   /** The index in the list of each event by its id, for the events after the first `#shared`. */
   #places = new Map<string, number>();
-  /** The list from which the first `#shared` events were copied; its index of ids is valid for them. */
+  /** The list from which the first `#shared` events were copied, and whose index is used for them; null when there is none. */
   #origin: EventList | null;
   #shared: number;
-  #counted: number;
+  /** How many events of the list are in an index: in `#places`, or in that of `#origin`. */
+  #indexed: number;
+  /** The last of these events, to notice that other code has removed events from the list. */
   #last: Event | undefined;
 
   /** With an origin, `events` must be a copy of the origin's events. */
@@ -32,23 +34,24 @@ export class EventList {
     this.events = events;
     this.#origin = origin;
     this.#shared = origin === null ? 0 : events.length;
-    this.#counted = this.#shared;
-    this.#last = events[this.#counted - 1];
+    this.#indexed = this.#shared;
+    this.#last = events[this.#indexed - 1];
   }
 
+  /** Replaces the event with the same id, or adds the event at the end. */
   put(event: Event): void {
     const place = this.#placeOf(event.id);
     if (place === undefined) this.events.push(event);
     else this.events[place] = event;
-    this.#count();
+    this.#index();
   }
 
   #placeOf(id: string): number | undefined {
-    this.#count();
+    this.#index();
     const place = this.#places.get(id) ?? this.#placeInOrigin(id);
     if (place === undefined || this.events[place]?.id === id) return place;
     this.#startOver();
-    this.#count();
+    this.#index();
     return this.#places.get(id);
   }
 
@@ -58,22 +61,25 @@ export class EventList {
     return place !== undefined && place < this.#shared ? place : undefined;
   }
 
-  /** ADK's context compactors push to the list and splice it, so the indexed events are checked. */
-  #count(): void {
-    if (this.#counted > 0 && this.events[this.#counted - 1] !== this.#last) this.#startOver();
-    for (; this.#counted < this.events.length; this.#counted++) {
-      const event = this.events[this.#counted];
-      // Of two events with one id the first counts, as in ADK's own search.
-      if (event !== undefined && !this.#places.has(event.id)) this.#places.set(event.id, this.#counted);
+  /**
+   * Indexes the events that were added since the last call. It indexes all events again when the last indexed event is no longer at its place: ADK's context
+   * compactors push to the array and splice it.
+   */
+  #index(): void {
+    if (this.#indexed > 0 && this.events[this.#indexed - 1] !== this.#last) this.#startOver();
+    for (; this.#indexed < this.events.length; this.#indexed++) {
+      const event = this.events[this.#indexed];
+      // If two events have the same id, the index has the first, which ADK's own search would find too.
+      if (event !== undefined && !this.#places.has(event.id)) this.#places.set(event.id, this.#indexed);
     }
-    this.#last = this.events[this.#counted - 1];
+    this.#last = this.events[this.#indexed - 1];
   }
 
   #startOver(): void {
     this.#places = new Map();
     this.#origin = null;
     this.#shared = 0;
-    this.#counted = 0;
+    this.#indexed = 0;
   }
 }
 
@@ -127,7 +133,7 @@ export class SessionCache {
     this.#grow(held, session.list.events);
   }
 
-  /** Gives the cached copy of a session to its next owner. */
+  /** Gives the cached copy of a session the fence of the next owner, so that `get` with this key returns the copy. */
   handOn(key: OwnedKey): void {
     const held = this.#held.get(nameOf(key));
     if (held !== undefined) held.session = { ...held.session, key };
@@ -168,7 +174,7 @@ export class SessionCache {
   }
 }
 
-/** The approximate memory size of an event. */
+/** The approximate size of an event in memory, in characters. */
 function sizeOf(event: Event): number {
   return 500 + charactersIn(event.content);
 }
@@ -181,7 +187,7 @@ function charactersIn(value: unknown): number {
   return sum;
 }
 
-/** The text that replaces the messages before the window of the history, for the model. */
+/** The model reads this text in place of the messages that are too old to be loaded. */
 const OMITTED = '[Earlier messages are omitted.]';
 
 /**
@@ -248,8 +254,8 @@ function callEvent({ id, toolName: name, args, agent, invocationId, branch, issu
 }
 
 /**
- * Reads sessions from the store, and caches those used last, so that a turn starts without reading the history. Code that writes to the store reports it
- * here. The result of a read is not cached if a write happened during the read.
+ * Reads sessions from the store, and caches those used last, so that a turn starts without reading the history. Code that writes events or state to the store
+ * must call `appended`, `changed` or `forget` after the write. The result of a read is not cached if one of them was called during the read.
  */
 export class ReadySessions {
   readonly #store: Store;
@@ -259,7 +265,7 @@ export class ReadySessions {
   /** Reads in progress. */
   readonly #reads = new Set<{ key: SessionKey; overtaken: boolean }>();
 
-  /** `shared`: the store, when other nodes write to it too. */
+  /** `shared`: the same store, if other nodes write to it too; otherwise null. */
   constructor(store: Store, limits: CacheLimits, shared: SharedStore | null) {
     this.#store = store;
     this.#shared = shared;
@@ -279,17 +285,20 @@ export class ReadySessions {
     else this.#cache.add(cached({ fence: 0, ...key }, stored));
   }
 
-  /** Gives a new session to its first owner. No process has written to it before. */
+  /** Keeps the cached copy of a new session for its first owner, because no process has written to the session since the copy was made. */
   handOn(key: OwnedKey): void {
     this.#cache.handOn(key);
   }
 
-  /** The session with its newest events; null when the store has none. The state that it shares with other sessions may have changed on another node. */
+  /**
+   * The session with its newest events; null when it does not exist. The app and user state of a cached session may be outdated, if another node has changed
+   * it.
+   */
   async get(key: OwnedKey): Promise<CachedSession | null> {
     return this.#cache.get(key) ?? (await this.read(key));
   }
 
-  /** The session with the newest state that it shares with others. Throws `StaleFence` when another process owns it. */
+  /** Like `get`, but with the newest app and user state. Throws `StaleFence` when another process owns a session that is cached here. */
   async getCurrent(key: OwnedKey): Promise<CachedSession | null> {
     const ready = this.#cache.get(key);
     if (!ready || !this.#shared) return this.get(key);
@@ -313,14 +322,14 @@ export class ReadySessions {
     return session;
   }
 
-  /** Call it when an event was stored. */
+  /** Call it after an event was stored. */
   appended(key: SessionKey, event: Event): void {
     this.#overtakeReads((other) => isSame(other, key));
     this.#cache.append(key, event);
     this.changed(key, event.actions?.stateDelta ?? {});
   }
 
-  /** Call it when a state delta was stored: applies it to every cached session in its scope. */
+  /** Call it after a state delta was stored. Applies the delta to the cached sessions that it concerns: those of the app, those of the user, or this session. */
   changed(key: SessionKey, delta: Record<string, unknown>): void {
     if (!hasKeys(delta)) return;
     const parts = { app: emptyState(), user: emptyState(), session: emptyState() };
@@ -353,7 +362,7 @@ export class ReadySessions {
     return { ...stored, events: windowOf(stored.events, recorded) };
   }
 
-  /** Returns the result of a read, and whether a write happened during the read. */
+  /** Returns the result of a read, and whether a write was reported during the read. */
   async #reading<T>(key: SessionKey, read: Promise<T>): Promise<{ result: T; overtaken: boolean }> {
     const reading = { key, overtaken: false };
     this.#reads.add(reading);

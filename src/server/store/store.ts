@@ -42,13 +42,13 @@ export interface EventRequest extends HistoryLimits {
 
 /** A request for a page of a user's sessions, last used first. */
 export interface ListRequest {
-  /** The session after which the list continues, as it was listed; without one it begins with the session used last. */
+  /** The last session of the page before, with the `updatedAt` of that page; without it, the list begins with the session used last. */
   after?: Pick<SessionSummary, 'id' | 'updatedAt'> | undefined;
   /** The largest number of sessions. */
   count: number;
 }
 
-/** Converts a row to the summary of a session. */
+/** A session without its state, events and messages. */
 export interface SessionSummary {
   id: string;
   title: string | null;
@@ -58,9 +58,9 @@ export interface SessionSummary {
 
 /** A row of the list of a user's sessions. */
 export interface ListedSession extends SessionSummary {
-  /** Whether a call of the session waits for a decision of the user. */
+  /** Whether an approval request or a question of the session waits for the user and has not expired. */
   isWaiting: boolean;
-  /** Whether its last answer failed, or was cut off. */
+  /** Whether the last message of the session failed or was cut off (`failed` or `cutOff` of its metadata). */
   hasFailed: boolean;
 }
 
@@ -94,14 +94,15 @@ export interface FoundCall {
 export interface StoredSession extends SessionSummary {
   state: Record<string, unknown>;
   events: Event[];
-  /** Whether there are events before these, which were not loaded. */
+  /** Whether the session has older events, which were not loaded. Absent when all events were requested. */
   hasOlder?: boolean;
 }
 
 /**
- * The status of a recorded call. `requested` waits for the user; `approved` may be consumed once; `ready` needs no approval and waits for the tool lock of
- * the server; `running` was consumed (or was ready) and its tool runs, on the server or in the browser; `parked` has started a long-running tool, whose output
- * comes from outside; `settled` has its answer in the history. `denied` and `expired` are decided but not yet in the history.
+ * The status of a recorded call. `requested`: the call waits for the user. `approved`: the user has approved it, and its tool may be started once. `ready`: it
+ * needs no approval and waits for the tool lock of the server. `running`: its tool runs, on the server or in the browser. `parked`: a long-running tool has
+ * started, and its output will come from outside. `denied` and `expired`: the outcome is known, but the history has no response to the call yet. `settled`:
+ * the history has the response.
  */
 export type CallStatus =
   | 'requested'
@@ -113,7 +114,7 @@ export type CallStatus =
   | 'parked'
   | 'settled';
 
-/** A tool call that waits, or waited, for the user or the browser. It is recorded before any client gets it. */
+/** The record of a tool call. The server writes it before it sends any client the call. */
 export interface CallRecord {
   /** The tool call id. */
   id: string;
@@ -127,26 +128,27 @@ export interface CallRecord {
   status: CallStatus;
   /** The question to the user; null when the call asks nothing. A call with an approval id asks for approval. */
   question: Question | null;
-  /** The answer that the user sent to the tool with a decision, as JSON; null when there is none. */
+  /** The JSON value that the user sent to the tool with a decision; null when there is none. */
   answer: unknown;
+  /** The reason that the user gave with the decision; null when there is none. */
   reason: string | null;
   /** The message that shows the call. */
   messageId: string;
-  /** The agent that made the call, and its invocation. */
+  /** The name of the agent that made the call. `invocationId` and `branch` are those of its ADK event. */
   agent: string;
   invocationId: string;
   branch: string | null;
   /** The place of the call among agents that are used as tools; left out for a call that has none. */
   agents?: AgentPlace | undefined;
   issuedAt: number;
-  /** The deadline of the approval request, and after the approval that of the browser's output. */
+  /** The deadline of the approval request, and after the approval the deadline of the browser's output. Null when there is no deadline. */
   expiresAt: number | null;
 }
 
 /** The kinds of audit lines. */
 export type AuditKind = 'issued' | 'approved' | 'denied' | 'answered' | 'expired' | 'consumed' | 'refused';
 
-/** Converts a row to a line of the audit log. Lines are only ever added, until the session is deleted (`Store.deleteSession`). */
+/** A line of the audit log. A line never changes before its session is deleted (`Store.deleteSession`). */
 export interface AuditLine {
   at: number;
   kind: AuditKind;
@@ -169,49 +171,49 @@ export interface DecidedBy {
   person: string;
 }
 
-/** What a caller adds to the audit log; the store fills in time, session and user. */
+/** An audit line as a caller adds it. The store adds the time, the session and the user. */
 export type AuditEntry = Omit<AuditLine, 'at' | 'sessionId' | 'user'>;
 
 /** A request for a page of the audit lines of a session, counted from the newest. */
 export interface AuditPageRequest {
-  /** The cursor before which the page ends, from `AuditPage.older`; without it, the page ends with the newest line. */
+  /** `AuditPage.older` of a page: the lines before that page are requested. Without it, the page ends with the newest line. */
   before?: number | undefined;
   /** The largest number of lines. */
   count: number;
-  /** The largest size of arguments and reasons in bytes. One line always fits, whatever its size. */
+  /** The largest size of the page in bytes; a store counts at least the arguments and reasons. One line always fits, whatever its size. */
   bytes: number;
 }
 
 /** Audit lines, oldest first. */
 export interface AuditPage {
   lines: AuditLine[];
-  /** The cursor of the previous page; null when this page begins with the oldest line. */
+  /** The cursor of the page with older lines; null when this page begins with the oldest line. */
   older: number | null;
 }
 
-/** A change of the status of a call. It happens only if the call still has the status `from`. */
+/** A change of the status of a call. It happens only if the call still has the status `from`. Other fields that are absent stay as they are. */
 export interface CallMove {
   id: string;
   from: CallStatus;
   to: CallStatus;
   reason?: string | null;
   expiresAt?: number | null;
-  /** The answer that the user sent to the tool with the decision. */
+  /** The JSON value that the user sent to the tool with the decision. */
   answer?: unknown;
-  /** The question of a tool that asks while it runs, with the id of the approval. */
+  /** The question of a tool that asks the user while it runs, and the approval id under which the user's answer is found. */
   asks?: { approvalId: string; question: Question };
 }
 
-/** A named request of a client that was accepted. */
+/** A request of a client with a `requestId`, which the server has accepted. It is stored, so that the server ignores the request when it is sent again. */
 export interface AcceptedRequest {
   requestId: string;
-  /** The id of the message with which the agent answers it; null when no message does. */
+  /** The id of the message in which the agent answers the request; null when there is no such message. */
   messageId: string | null;
   /** How many parts that message had before the request. */
   parts: number;
 }
 
-/** How many accepted requests of a session are kept; older ones are forgotten. */
+/** The largest number of accepted requests that a store keeps for a session. It removes the oldest one to add another. */
 export const MAX_REQUESTS = 256;
 
 /** A user's decision about a call. */
@@ -219,27 +221,28 @@ export interface Decision {
   id: string;
   to: 'approved' | 'denied';
   reason: string | null;
-  /** The answer that the user sent to the tool. */
+  /** The JSON value that the user sent to the tool with the decision. */
   answer?: unknown;
 }
 
 /** A queued user message. */
 export interface WaitingMessage {
   message: Message;
-  /** The id that the answer will have, if it has one already. */
+  /** The id that was chosen for the message of the agent that will answer; null when none was chosen. */
   answerId: string | null;
 }
 
 /**
- * Everything that outlives the process: sessions, their events, messages, calls and audit lines. Every method is one transaction, except that a store may remove
- * the rows of a deleted session in several, once no reader finds it. Times are milliseconds
- * since 1970 and come from the store's clock. A session has one owner at a time. Every write carries the owner's fence (`OwnedKey`); with another fence than
- * the session's, nothing is written and a `StaleFence` is thrown. `events` are added to the outbox in the same transaction, if the write happens. Decisions, audit lines, new titles and removal need no owner.
+ * Keeps everything that outlives the process: sessions, their events, messages, calls and audit lines. Every method is one transaction. Only the rows of a
+ * deleted session may be removed in several transactions, once readers no longer find the session. Times are milliseconds since 1970 and come from the clock
+ * of the store. A session has one owner at a time. A write with an `OwnedKey` carries the owner's fence. If the session has another fence, the method writes
+ * nothing and throws `StaleFence`. Decisions, audit lines, titles and the removal of a session need no owner. `events` are added to the outbox in the same
+ * transaction, if the write happens.
  */
 export interface Store extends ArtifactStore, OutboxStore {
   /**
-   * Creates a session. An application that prepares a session with state also gives it a title (`renameSession`): the server removes a session
-   * without messages and title, with its state, some minutes after its last connection closes (PROTOCOL S28).
+   * Creates a session. An application that prepares a session with state should also give it a title (`renameSession`): some minutes after the last
+   * connection of a session without messages and title closes, the server removes the session and its state (PROTOCOL S28).
    */
   createSession(
     key: SessionKey,
@@ -250,35 +253,36 @@ export interface Store extends ArtifactStore, OutboxStore {
   loadSession(key: SessionKey, limits?: HistoryLimits): Promise<StoredSession | null>;
   /** A part of the events, and the number of all events; null when the session does not exist. */
   loadEvents(key: SessionKey, request: EventRequest): Promise<{ events: Event[]; count: number } | null>;
-  /** Makes the caller the owner, so that the previous owner can no longer write. Null when the session does not exist. */
+  /** Makes the caller the owner, and returns the key with its new fence. The previous owner can no longer write. Null when the session does not exist. */
   own(key: SessionKey): Promise<OwnedKey | null>;
   /** The summary of a session; null when the session does not exist. */
   findSession(key: SessionKey): Promise<SessionSummary | null>;
   /**
-   * The user's sessions, last used first; those used in the same millisecond by id. All of them, or a page of those that have a title or a message. The cost
-   * of a page does not depend on how many other sessions there are.
+   * The user's sessions, last used first; those used in the same millisecond by id. Without `page`, all sessions; with it, a page of those sessions that have a
+   * title or a message. The cost of a page does not depend on how many other sessions there are.
    */
   listSessions(app: string, user: string, page?: ListRequest): Promise<ListedSession[]>;
   /**
    * A page of the sessions of all users of an app that have a title or a message, last used first; those used in the same millisecond in an order that stays the
-   * same. The cursor belongs to this store. The cost of a page does not depend on how many other sessions there are. Throws a `StoreError` for a cursor that is not one.
+   * same. Only this store can read its cursors. The cost of a page does not depend on how many other sessions there are. Throws a `StoreError` for an invalid
+   * cursor.
    */
   listAllSessions(app: string, page: AllSessionsRequest): Promise<AllSessionsPage>;
   /** How many bytes the events, messages, files and artifacts of a session have; 0 when the session does not exist. */
   sessionBytes(key: SessionKey): Promise<number>;
-  /** Sets or removes the title. Sets or removes the title. False when the session does not exist. */
+  /** Sets the title, or removes it when `title` is null. False when the session does not exist. */
   renameSession(key: SessionKey, title: string | null): Promise<boolean>;
   /**
-   * Removes session, events, messages, calls, files and artifacts, not the artifacts of its user. Audit lines stay without arguments and reasons, except `refused` lines
-   * that name no tool: those answers belonged to no call, and are removed.
+   * Removes a session with its events, messages, calls, files and artifacts, but not the artifacts of its user. Its audit lines stay, without arguments and
+   * reasons; only `refused` lines without a tool name, about answers that belonged to no call, are removed. False when the session does not exist.
    */
   deleteSession(key: SessionKey, events?: readonly OutboxEvent[]): Promise<boolean>;
 
   /**
-   * Adds an event (or replaces the one with its id), applies its state delta, and settles the calls it answers: every recorded call whose id is in a function
-   * response of the event becomes `settled` in the same transaction. `seen` is the state that the tool had read: when a key of the delta has another value by
-   * now, in any scope, nothing is written and a `StateConflict` is thrown. Throws when the session does not exist. Here and below, `accepted` is a request
-   * that is stored in the same transaction.
+   * Adds an event, or replaces the event with the same id. In the same transaction the method applies the state delta of the event, sets every recorded call
+   * whose id is in a function response of the event to `settled`, and stores the request `accepted`. `seen` is the state that the tool had read. If a key of
+   * the delta has another value in the store by now, in any scope, the method writes nothing and throws `StateConflict`. It throws a `StoreError` when the
+   * session does not exist. The methods below store `accepted` in the same way.
    */
   appendEvent(
     key: OwnedKey,
@@ -289,7 +293,8 @@ export interface Store extends ArtifactStore, OutboxStore {
   ): Promise<void>;
 
   /**
-   * Adds a message at the end, or replaces the message with the same id in its place. A message of the agent removes the messages before it from the queue.
+   * Adds a message at the end, or replaces the message with the same id at its place. A message of the agent also removes the user messages before it from the
+   * queue of waiting messages, because the agent has answered them.
    */
   putMessage(
     key: OwnedKey,
@@ -297,7 +302,7 @@ export interface Store extends ArtifactStore, OutboxStore {
     accepted?: AcceptedRequest,
     events?: readonly OutboxEvent[],
   ): Promise<void>;
-  /** All messages, however many: for exports and tests. The server reads pages, and single messages. */
+  /** All messages, however many. Only exports and tests use it; the server reads pages and single messages otherwise. */
   loadMessages(key: SessionKey): Promise<Message[]>;
   /** One message; null when the session does not have it. */
   loadMessage(key: SessionKey, messageId: string): Promise<Message | null>;
@@ -308,16 +313,19 @@ export interface Store extends ArtifactStore, OutboxStore {
 
   /** Adds a user message to the end of the queue. It is not yet one of the session's messages. */
   addWaiting(key: OwnedKey, waiting: WaitingMessage, accepted?: AcceptedRequest): Promise<void>;
-  /** The queued messages, in order. A message stays queued until its answer is stored, even if it is stored itself. */
+  /** The queued messages, in order. A message stays in the queue until its answer is stored, even when `putMessage` has already stored the message itself. */
   waitingMessages(key: SessionKey): Promise<WaitingMessage[]>;
 
-  /** Records calls before any client gets them, with an `issued` line for each that asks the user something. */
+  /** Records calls, and writes an `issued` audit line for each call that asks the user something. The server sends no client a call before it is recorded. */
   issueCalls(key: OwnedKey, calls: CallRecord[]): Promise<void>;
   /** The calls of a session that are not settled, in the order of issue. */
   openCalls(key: SessionKey): Promise<CallRecord[]>;
   /** A call by approval id or by call id; null when the session does not have it. */
   findCall(key: SessionKey, id: { approvalId: string } | { id: string }): Promise<CallRecord | null>;
-  /** At most two calls with this id, from all sessions of an app, because an id that a model made may not be unique. A store needs an index for it. */
+  /**
+   * The calls with this id in all sessions of an app, at most two: a caller that gets two knows that the id is not unique, because models make call ids. A store
+   * needs an index for this query.
+   */
   findCalls(app: string, id: { approvalId: string } | { id: string }): Promise<FoundCall[]>;
   /** Moves a call if it still has the status `from`, and writes the audit line in the same transaction. Null when the call has another status. */
   moveCall(
@@ -327,7 +335,7 @@ export interface Store extends ArtifactStore, OutboxStore {
     accepted?: AcceptedRequest,
     events?: readonly OutboxEvent[],
   ): Promise<CallRecord | null>;
-  /** Decides a call that is `requested`, and writes the audit line in the same transaction. Null when the call has another status: the first decision counts. */
+  /** Decides a call that is `requested`, and writes the audit line in the same transaction. Null when the call has another status, such as after a decision. */
   decideCall(
     key: SessionKey,
     decision: Decision,
@@ -340,9 +348,9 @@ export interface Store extends ArtifactStore, OutboxStore {
   /** A page of the audit lines of a session, which outlive the session. A session without lines has an empty page. */
   loadAuditPage(key: SessionKey, page: AuditPageRequest): Promise<AuditPage>;
 
-  /** Records that a request was accepted, or accepted again. */
+  /** Records an accepted request. A request with the same `requestId` is replaced, and becomes the newest. */
   acceptRequest(key: OwnedKey, accepted: AcceptedRequest): Promise<void>;
-  /** The newest accepted requests, oldest first. */
+  /** The newest accepted requests of a session, at most `MAX_REQUESTS`, oldest first. */
   acceptedRequests(key: SessionKey): Promise<AcceptedRequest[]>;
 
   /** Stores a file of the session under the given id. */
@@ -376,11 +384,11 @@ export class StaleFence extends StoreError {
   }
 }
 
-/** A process that shares the store with others, and the address at which they reach it. */
+/** A process that shares the store with other processes. */
 export interface NodePlace {
-  /** A name that no other process ever has. */
+  /** A name that no other process has or had. */
   name: string;
-  /** `http://host:port` */
+  /** The address at which the other processes reach this one: `http://host:port`. */
   address: string;
 }
 
@@ -394,13 +402,13 @@ export type Acquired =
  * the store. The directory only serves to find the owner: the fence prevents a node from writing to a session that another node has taken over.
  */
 export interface NodeDirectory {
-  /** Renews the lease of a node. False when the lease had ended before, or the node is new. */
+  /** Makes the lease of a node end `leaseMs` from now. False when the node had no lease: it is new, or its lease had ended. */
   renew(node: NodePlace, leaseMs: number): Promise<boolean>;
   /** The nodes that are alive, and the time of the store: milliseconds since 1970. */
   living(): Promise<{ nodes: NodePlace[]; now: number }>;
   /**
-   * Makes a node the owner of a session, unless another node that is alive owns it. `suspect`: the fence of an owner that is known to be dead. Null when the
-   * session does not exist.
+   * Makes a node the owner of a session, unless another node that is alive owns it. `suspect` is the fence of an owner that the caller knows to be dead: the
+   * node becomes the owner even if the lease of that owner lasts. Null when the session does not exist.
    */
   acquire(key: SessionKey, node: string, suspect: number | null): Promise<Acquired | null>;
   /** Gives up the ownership of a session; does nothing when another node owns it. */

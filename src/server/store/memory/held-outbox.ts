@@ -14,7 +14,7 @@ interface Queue {
 /** The events that wait for their delivery, in memory. */
 export class HeldOutbox implements OutboxStore {
   readonly #now: () => number;
-  /** The queues of each subscription, by their session. */
+  /** The queues of each subscription (`nameOf`), by the user and id of their session as JSON. */
   readonly #subscriptions = new Map<string, Map<string, Queue>>();
   #last = 0;
 
@@ -22,7 +22,7 @@ export class HeldOutbox implements OutboxStore {
     this.#now = now;
   }
 
-  /** Adds events; does not fail, so that a write can end with it. */
+  /** Adds events. It cannot fail while the store is open, so a write may call it after it has changed other data. */
   add(key: SessionKey, events: readonly OutboxEvent[]): void {
     for (const { subscription, id, data } of events) {
       const name = nameOf(key.app, subscription);

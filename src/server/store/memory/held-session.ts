@@ -41,7 +41,7 @@ export class HeldSession {
   fence = 0;
   title: string | null = null;
   updatedAt: number;
-  /** The state as JSON, like the events. */
+  /** The session's own state as JSON. */
   state: string;
   readonly events = new Map<string, string>();
   readonly messages = new HeldMessages();
@@ -122,7 +122,7 @@ class HeldCalls {
     return text === undefined ? null : fromJson<CallRecord>(text);
   }
 
-  /** The call after a move, which `put` writes; null when the call does not have the status from which the move starts. */
+  /** Returns the call as it is after a move, without writing it; null when the call does not have the status `from`. */
   moved({ id, from, to, reason, expiresAt, answer, asks }: CallMove): CallRecord | null {
     const call = this.find({ id });
     if (call === null || call.status !== from) return null;
@@ -145,7 +145,7 @@ class HeldCalls {
   }
 }
 
-/** The messages of one session, and the queued ones. */
+/** The messages of one session, and its queued messages. */
 class HeldMessages {
   readonly #messages = new Map<string, string>();
   readonly #waiting = new Map<string, string>();
@@ -234,7 +234,7 @@ class HeldRequests {
   }
 }
 
-/** The state that all sessions of an app share, and the state that all sessions of a user share. Each session keeps its own state itself. */
+/** The state that all sessions of an app share, and the state that all sessions of a user share. `HeldSession` has the session's own state. */
 export class States {
   readonly #apps = new Map<string, string>();
   readonly #users = new Map<string, string>();
@@ -269,7 +269,7 @@ export class States {
   }
 }
 
-/** The app and the user as one text. JSON keeps the two apart, whatever characters they contain. */
+/** The app and the user as one text. Different pairs have different texts, whatever characters they contain. */
 export function userName(app: string, user: string): string {
   return JSON.stringify([app, user]);
 }

@@ -94,7 +94,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     return call;
   };
 
-  /** The artifacts among which this one belongs; null when there are none. */
+  /** The artifacts of the user, or of the session, whichever the artifact with this name belongs to; null when there are none. */
   const artifactsOf = (key: SessionKey, name: string): HeldArtifacts | null =>
     (isOfUser(name) ? ofUsers.get(userName(key.app, key.user)) : find(key)?.artifacts) ?? null;
   const artifactsToWrite = (key: OwnedKey, name: string): HeldArtifacts => {
@@ -264,7 +264,6 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     async issueCalls(key, calls): Promise<void> {
       const writeCalls = need(key).calls.prepare(calls);
       const writeLines = calls
-
         .filter(isQuestion)
         .map((call) => auditLog.prepare(key, now(), issuedLine(call)));
       writeCalls();
