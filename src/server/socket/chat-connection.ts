@@ -13,9 +13,9 @@ import { FrameMeter, Intake, type WholeFrame } from './incoming.ts';
 import type { AcceptedSocket, Socket, SocketLimits } from './socket.ts';
 import { SocketLife } from './socket-connection.ts';
 
-/** Responses that one socket may carry at a time. */
+/** The largest number of responses that one socket carries at a time. */
 const MAX_RESPONSES = 64;
-/** Responses whose confirmation the connection waits for. A client that answers no pings is sent older ones again when it resumes. */
+/** The largest number of ended responses for whose pong the connection waits. It forgets older ones, so a client that resumes gets those once more. */
 const MAX_UNCONFIRMED = 64;
 const TOO_MANY = 'Too many responses are open on this connection. Wait until one ends.';
 
@@ -37,7 +37,7 @@ export interface ChatConnectionContext {
   onAbort: ChatSocketOptions['onAbort'];
   /** Answers a request as the HTTP routes do, here or at the owner of its session. */
   ask: (asked: RoutedFrame) => Promise<Reply>;
-  /** The unanswered requests to each chat, over all sockets of the user at this node. */
+  /** The unanswered requests to each chat, from all sockets of the user in this process. */
   sends: Pick<PendingSends, 'add' | 'settled'>;
   onEnd: (connection: ChatConnection) => void;
 }
@@ -80,7 +80,7 @@ export class ChatConnection implements AcceptedSocket {
       take: (frame) => this.take(frame),
       refuse: end,
     });
-    // A client of `ai` would wait without limit for the answer to a dropped frame.
+    // The connection ends as soon as one frame is dropped, because a client of `ai` would wait forever for the answer to that frame.
     const onFlood = () => this.end('flooded', 'Too many frames.');
     this.meter = new FrameMeter({ limits, clock, refuse: onFlood, onFlood });
     this.life = new SocketLife({
@@ -135,7 +135,7 @@ export class ChatConnection implements AcceptedSocket {
     this.leave();
   }
 
-  /** Closes the socket. The protocol of the AI SDK has no frame for the reason. */
+  /** Closes the socket. Only the close frame says why, because the protocol of the AI SDK has no frame for errors of a connection. */
   end(code: ErrorCode, message: string): void {
     if (!this.isOpen) return;
     const meaning = ERRORS[code];
@@ -174,7 +174,7 @@ export class ChatConnection implements AcceptedSocket {
     }
   }
 
-  /** Performs the request of a frame. Resolves when it was answered, so that its bytes are counted until then. */
+  /** Performs the request of a frame. Resolves when the request was answered, so that the bytes of the frame are counted until then. */
   private request(frame: ChatRequest): Promise<unknown> | undefined {
     const { requestId } = frame;
     if (frame.type === 'abort') return this.abort(requestId);
@@ -216,7 +216,7 @@ export class ChatConnection implements AcceptedSocket {
     const end = await response.relay(reply);
     if (this.open.get(requestId) !== open) return;
     this.open.delete(requestId);
-    // The client gets a network error, after which it can resume; an error frame would be final.
+    // A closed socket is a network error for the client, after which it can resume. An error frame would end the response for good.
     if (end === 'lost') return this.end('moved', 'The conversation moved. Reconnect and resume.');
     this.send({ type: 'end', requestId });
     const name = String(++this.pings);
@@ -254,7 +254,10 @@ export class ChatConnection implements AcceptedSocket {
     this.reject({ type: 'error', requestId, errorText: error.message });
   }
 
-  /** Sends the answer to a request without a response. Such answers cost a client nothing to ask for, so one that does not read them is disconnected. */
+  /**
+   * Answers a request that gets no response. Closes the connection of a client that does not read, because such answers would otherwise fill its send queue
+   * without limit.
+   */
   private reject(frame: ChatReply): void {
     if (this.isBehind) this.end('overloaded', 'The client does not read what the server sends.');
     else this.send(frame);
@@ -271,7 +274,10 @@ export class ChatConnection implements AcceptedSocket {
   }
 }
 
-/** The post that a `send` frame stands for. Only the last message is read, so only that one is passed on to another node. Tools may see fields of `body`. */
+/**
+ * Makes the body of `POST /stream` from a `send` frame. It has only the last message, because the server reads no other (C14). It has the fields of `body`,
+ * because the option `toolRequest` may name them.
+ */
 function postOf({
   id,
   messages,
@@ -284,11 +290,11 @@ function postOf({
   return { ...own, id, messages: messages.slice(-1), trigger, messageId, requestId, stock: true };
 }
 
-/** The unanswered requests to each chat. While one is unanswered, a client that lost its socket must not get `no-active`. */
+/** The unanswered requests to each chat. A `resume` frame waits for them: the response that the client wants to resume may not have begun yet. */
 export class PendingSends {
   private readonly pending = new Map<string, Set<Promise<unknown>>>();
 
-  /** Adds a request to a chat until it is answered. */
+  /** Keeps a request to a chat until it is answered, and returns its promise. */
   add<T>(chat: string, answered: Promise<T>): Promise<T> {
     const all = this.pending.get(chat) ?? new Set();
     this.pending.set(chat, all);
@@ -301,7 +307,7 @@ export class PendingSends {
     return answered;
   }
 
-  /** Resolves when the requests so far were answered. */
+  /** Resolves when all requests that were added before this call are answered. */
   async settled(chat: string): Promise<void> {
     await Promise.allSettled(this.pending.get(chat) ?? []);
   }

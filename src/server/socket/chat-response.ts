@@ -3,12 +3,13 @@ import { BlockDecoder, type Chunk, ProtocolError } from '../../protocol/index.ts
 import type { Clock } from '../clock.ts';
 import { type Reply, ResponseReader } from '../http/reply.ts';
 
-/** How long a response waits before it looks for the new owner of its session again, and how often it does. */
+/** The pause before another attempt to get the rest of a response, while its session has no new owner yet. */
 const RETRY_MS = 500;
+/** How often the rest of a response is requested. */
 const RETRIES = 10;
 /** The time between two checks whether a slow client has read. */
 const BEHIND_MS = 20;
-/** Chunks of our own protocol that a client of `ai` does not get: the frames of its socket already answer the request. */
+/** Chunks that are not sent to a client of `ai`, because the frames of its own protocol (`start`, `end`) have their meaning. */
 const PRIVATE: ReadonlySet<string> = new Set(['data-accepted', 'data-session']);
 
 /** The objects and callbacks that a response uses. */
@@ -34,7 +35,7 @@ export class ChatResponse {
   private readonly context: ChatResponseContext;
   private readonly prefix: string;
   private sequence = 0;
-  /** The id of the last chunk that was sent, or of the chunk before the first one. */
+  /** The id of the last chunk that was sent; before the first one, the id of the chunk before the response. Empty until the reply arrives. */
   private last = '';
   private hasFinished = false;
   private body: Reply['body'] = null;
@@ -54,7 +55,7 @@ export class ChatResponse {
   async relay(first: Reply): Promise<ChatEnd> {
     for (let reply: Reply | null = first; reply; reply = await this.next()) {
       const place = reply.headers['x-duologue-last'] ?? '';
-      // The next owner does not have the log, so it would send the message from its first chunk.
+      // The new owner has lost the log, so its reply begins with the first chunk of the message, which the client already has.
       if (reply !== first && reply.status === 200 && place !== this.last) break;
       this.last ||= place;
       // 204: no chunk is left. The response is complete if its `finish` was already sent.
@@ -66,7 +67,7 @@ export class ChatResponse {
     return 'lost';
   }
 
-  /** Ends the relay, because the client has stopped reading. */
+  /** Ends the relay, and closes the body of the reply. */
   close(): void {
     this.isClosed = true;
     const { body } = this;
@@ -74,7 +75,7 @@ export class ChatResponse {
     if (body instanceof Readable) body.destroy();
   }
 
-  /** The rest of the response from the session's owner; null when it cannot be found. */
+  /** Requests the rest of the response from the owner of the session; null when no owner answers in time, or when no chunk id is known. */
   private async next(): Promise<Reply | null> {
     const { resume, clock } = this.context;
     if (this.last === '') return null;
@@ -115,13 +116,13 @@ export class ChatResponse {
 
   private isForClient(chunk: Chunk): boolean {
     this.hasFinished = chunk.type === 'finish';
-    // The response continues with the next owner of the session.
+    // The client does not get the error `moved`: `next` continues the response with the new owner.
     if (chunk.type === 'data-error' && chunk.data.code === 'moved') return false;
     return !PRIVATE.has(chunk.type);
   }
 }
 
-/** The text of a body, piece by piece. A body of another node may break off: then it ends. */
+/** The text of a body, piece by piece. When the node that sends a body dies, the text ends without an error. */
 async function* textsOf(body: Reply['body']): AsyncGenerator<string> {
   if (typeof body === 'string') yield body;
   if (body instanceof ResponseReader) {

@@ -3,11 +3,11 @@ import { ProtocolError } from '../../protocol/index.ts';
 /** The retry delay in the error for a user with too many connections. */
 const CROWDED_MS = 10_000;
 
-/** Counts the sockets of each user, here and at all nodes together. */
+/** Counts the sockets of each user, in this process and at all nodes together, and limits both numbers. */
 export class ConnectionCounts {
   private readonly counts = new Map<string, number>();
   private readonly most: number;
-  /** Reports how many connections a user has here; resolves with the number at all nodes. */
+  /** Reports to the hub how many connections a user has in this process; resolves with the number at all nodes. Null without a hub. */
   private readonly report: ((user: string, count: number) => Promise<number>) | null;
 
   constructor(most: number, report: ((user: string, count: number) => Promise<number>) | null) {
@@ -15,13 +15,13 @@ export class ConnectionCounts {
     this.report = report;
   }
 
-  /** Throws when a user has as many connections as the limit allows. */
+  /** Throws when a user already has as many connections in this process as the limit allows. */
   checkRoom(user: string): void {
     const count = this.counts.get(user) ?? 0;
     if (count >= this.most) throw crowded(count);
   }
 
-  /** Counts a connection of a user; the returned function removes it from the count, and does nothing when it is called again. */
+  /** Counts a new connection of a user; throws like `checkRoom`. The returned function removes the connection from the count, once. */
   countIn(user: string): () => void {
     this.checkRoom(user);
     this.counts.set(user, (this.counts.get(user) ?? 0) + 1);
@@ -36,7 +36,7 @@ export class ConnectionCounts {
     };
   }
 
-  /** Rejects when a user has too many connections at all nodes together. While the hub is unavailable, each node counts alone. */
+  /** Rejects when a user has too many connections at all nodes together. Resolves without that check while the hub is unavailable. */
   async checkEverywhere(user: string): Promise<void> {
     const all = await this.reportCount(user);
     if (all !== null && all > this.most) throw crowded(all - 1);

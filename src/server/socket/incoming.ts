@@ -43,7 +43,10 @@ export interface IntakeContext {
 const SMALL = 64 * 1024;
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Receives the frames of one socket. It counts their bytes from the first byte until they are handled, and handles them in the order of arrival. */
+/**
+ * Receives the frames of one socket, and starts to handle them in the order of arrival. It counts the bytes of a frame while the frame arrives and is handled,
+ * except those of small frames (`SMALL`, `WORTH_COUNTING`).
+ */
 export class Intake {
   private readonly context: IntakeContext;
   private readonly unfinished = new UnfinishedFrame();
@@ -51,7 +54,7 @@ export class Intake {
   /** Bytes of frames that are being handled. */
   private takenBytes = 0;
   private cancelArrival: (() => void) | null = null;
-  /** Settles when the large frames so far are parsed: later frames wait for it. */
+  /** Settles when every frame so far is parsed and its handling has started; later frames wait for that. Null while no large frame is being parsed. */
   private parsing: Promise<void> | null = null;
 
   constructor(context: IntakeContext) {
@@ -75,7 +78,7 @@ export class Intake {
   receive(data: Uint8Array, isBinary: boolean): void {
     const { byteLength } = data;
     this.unfinished.end(byteLength);
-    // `arrived` will count the bytes after this frame.
+    // The caller calls `arrived` afterwards, which counts the bytes after this frame.
     const wasCounted = this.unfinishedBytes > 0;
     this.unfinishedBytes = 0;
     if (isBinary && byteLength <= SMALL && !this.parsing) {
@@ -102,7 +105,7 @@ export class Intake {
     this.cancelArrival = null;
   }
 
-  /** The socket is closed: the bytes of its unfinished frame no longer count. */
+  /** Call it when the socket is closed. It stops counting the bytes of the unfinished frame. */
   close(): void {
     this.stopWaiting();
     this.unfinishedBytes = 0;
@@ -159,10 +162,10 @@ function wholeFrame(data: Uint8Array, isBinary: boolean): WholeFrame {
   return isBinary ? { kind: 'binary', bytes: data } : { kind: 'text', text: UTF8.decode(data) };
 }
 
-/** An unfinished frame with fewer bytes than this counts as 0 bytes: it is a header, or the beginning of a small frame. */
+/** The bytes of an unfinished frame are not counted below this number, because they are a header or the beginning of a small frame. */
 const WORTH_COUNTING = 4096;
 
-/** Counts the bytes of an unfinished frame. The caller reports every piece, after the frames that ended in it. */
+/** Counts the bytes of an unfinished frame. For each piece from the network the caller calls `end` for each frame that ended in it, and then `push`. */
 class UnfinishedFrame {
   private bytes = 0;
   private ended = 0;
@@ -174,11 +177,11 @@ class UnfinishedFrame {
     this.hasEnded = true;
   }
 
-  /** Records a piece that arrived. Returns the bytes of the frame that is unfinished now, and whether it is a different frame than before. */
+  /** Records a piece of `bytes` bytes. Returns how many bytes of the now unfinished frame have arrived, and whether a frame ended in this piece. */
   push(bytes: number): { bytes: number; isNew: boolean } {
     const isNew = this.hasEnded;
     this.bytes += bytes;
-    // `ended` lacks the headers of the frames, so the difference is a little too large; but it cannot be larger than this piece.
+    // `ended` has no frame headers, so the difference may be a few bytes too large. The unfinished frame cannot have more bytes than this piece.
     if (isNew) this.bytes = Math.max(0, Math.min(this.bytes - this.ended, bytes));
     this.ended = 0;
     this.hasEnded = false;
@@ -227,18 +230,18 @@ export class FrameMeter {
     this.mediaBytes = bucket(limits.mediaBytesPerSecond, MEDIA_BURST);
   }
 
-  /** Counts a frame that asks for an answer: false when it is over the limit, and dropped. */
+  /** Counts a text frame, a ping, a pong or a refused binary frame. Returns false when it is over the limit and must be dropped. */
   allows(): boolean {
     return this.count(this.frames.take(1, this.context.clock.elapsed()) === 0);
   }
 
-  /** Counts a binary frame and its bytes. It reads the clock once, since each speaking client sends fifty such frames a second. */
+  /** Counts a binary frame and its bytes; false when it must be dropped. It reads the clock only once, because a speaking client sends fifty frames a second. */
   allowsMedia(bytes: number): boolean {
     const now = this.context.clock.elapsed();
     return this.count(this.mediaFrames.take(1, now) === 0 && this.mediaBytes.take(bytes, now) === 0);
   }
 
-  /** Counts the bytes of sound and pictures that come as text. */
+  /** Counts the bytes of sound or of a picture in a text frame; false when they must be dropped. */
   allowsMediaBytes(bytes: number): boolean {
     return this.count(this.mediaBytes.take(bytes, this.context.clock.elapsed()) === 0);
   }
@@ -267,13 +270,13 @@ export interface SocketRequestsContext {
   media: SocketMedia;
   /** The largest frame and message that the server accepts. */
   limits: Limits;
-  /** Asks the application whether the user has signed out; null when it cannot be asked. */
+  /** Asks the application whether the user has signed out; null without the option `stillSignedIn`. When the user has, the connection is closed. */
   isSignedOut: (() => Promise<boolean>) | null;
   /** Counts a request against the rate limit of the user; returns the milliseconds to wait, 0 when the request is allowed. */
   allow: { message: () => number; answer: () => number };
   /** Sends a chunk to this client alone. */
   reply: (chunk: Chunk) => void;
-  /** Reports an error about a frame, or about the request with that name. */
+  /** Reports an error about a frame to the client, with the `requestId` of its request. */
   complain: (thrown: unknown, requestId?: string) => void;
   /** Returns what tools see as `context.request` for a frame with these fields; undefined without the option `toolRequest`. */
   forTools: ((fields: Readonly<Record<string, unknown>>) => ToolRequest) | undefined;
@@ -284,7 +287,7 @@ export interface SocketRequestsContext {
 /** Performs the requests in the text frames of one socket: parses each, and calls the session. */
 export class SocketRequests {
   private readonly context: SocketRequestsContext;
-  /** Settles when the application has answered whether the user who claims is signed in; null when it is not being asked. */
+  /** Settles when a claim has been checked (`claim`); null when no check is running. */
   private claiming: Promise<void> | null = null;
 
   constructor(context: SocketRequestsContext) {
@@ -303,7 +306,7 @@ export class SocketRequests {
     }
   }
 
-  /** Carries out a request; reports an error with the name of the request. */
+  /** Carries out a request. Reports an error with the `requestId` of the request. */
   private request(frame: ClientFrame, value: unknown): Promise<unknown> | undefined {
     const { listener, reply, complain, forTools } = this.context;
     const name = 'requestId' in frame ? frame.requestId : undefined;
@@ -322,8 +325,7 @@ export class SocketRequests {
   }
 
   /**
-   * Claims the active connection, if the application confirms that the user is still signed in; otherwise the connection of the user is closed. Further
-   * claims during that check wait for its result.
+   * Makes this connection the active one, unless the application says that the user has signed out. Further claims during that check wait for its result.
    */
   private claim(): Promise<void> | undefined {
     const { session, listener, isSignedOut } = this.context;
@@ -366,7 +368,7 @@ export class SocketRequests {
       case 'audio_control':
         media.microphone(frame.action, frame.detection);
         // Sound may follow at once, so the microphone is on before the application has said whether the user is signed in. If the user has
-        // signed out, the connection is closed then.
+        // signed out, the answer of the application closes the connection.
         return frame.action === 'start' ? isSignedOut?.() : undefined;
       case 'audio_chunk':
         media.hear(frame.pcm);
@@ -385,7 +387,7 @@ export class SocketMedia {
   private readonly listener: Listener;
   private readonly session: Session;
   private readonly meter: FrameMeter;
-  /** Whether the microphone is on; null until the client says so. */
+  /** Whether the microphone is on; null until the first `audio_control` or the first sound. */
   private listens: boolean | null = null;
 
   constructor(listener: Listener, session: Session, meter: FrameMeter) {
@@ -406,7 +408,7 @@ export class SocketMedia {
     if (this.listens) this.microphone('stop', 'server');
   }
 
-  /** Handles a binary frame. Throws when it is refused. */
+  /** Handles a binary frame. Drops it when it is over the limits, and throws when it is refused. */
   take(bytes: Uint8Array, isRich: boolean, limits: Limits): void {
     // The limit is checked before the frame is parsed, so that a frame over the limit costs little.
     if (!this.meter.allowsMedia(bytes.byteLength)) return;
@@ -417,7 +419,7 @@ export class SocketMedia {
       if (frame.type === 'audio') this.giveSound(toBase64(frame.pcm));
       else this.give('image/jpeg', toBase64(frame.jpeg));
     } catch (thrown) {
-      // Each refusal is answered, so it counts like a frame that asks for an answer.
+      // The client gets an error for each refused frame, so refused frames are limited like text frames.
       if (this.meter.allows()) throw thrown;
     }
   }

@@ -31,7 +31,7 @@ export interface SocketConnectionContext {
   session: Session;
   /** The user of the connection. */
   identity: Identity;
-  /** The nodes that serve the connection, for the session info; empty without the server option `inspect`. */
+  /** The nodes that serve the connection, for `data-session`; empty without the server option `inspect`. */
   nodes?: Pick<SessionInfo, 'nodes'>;
   /** The chunks and sound that the client says it already has. */
   place: Place;
@@ -48,7 +48,7 @@ export interface SocketConnectionContext {
   arrivalMs: number;
   /** Counts a request against the rate limit of the user; returns the milliseconds to wait, 0 when the request is allowed. */
   allow: { message: () => number; answer: () => number };
-  /** Asks the application whether the user has signed out, and closes the connection then; null when it cannot be asked. */
+  /** Asks the application whether the user has signed out; null without the option `stillSignedIn`. When the user has, the connection is closed. */
   isSignedOut: (() => Promise<boolean>) | null;
   /** Returns what tools see as `context.request` for a frame with these fields; undefined without the option `toolRequest`. */
   forTools: ((fields: Readonly<Record<string, unknown>>) => ToolRequest) | undefined;
@@ -57,7 +57,7 @@ export interface SocketConnectionContext {
   onEnd: (connection: SocketConnection) => void;
 }
 
-/** Errors after which no later frame of the socket can be read. */
+/** Errors about an incoming frame that end the connection: the frame is malformed, took too long to arrive, or does not fit into memory. */
 const ENDING: ReadonlySet<ErrorCode> = new Set(['invalid_frame', 'idle', 'overloaded']);
 
 /** One socket of one session: it receives frames, and sends chunks and sound. It decides nothing about the conversation. */
@@ -133,7 +133,7 @@ export class SocketConnection implements Listener {
     });
   }
 
-  /** Sends the session info and the chunks that the client missed, and then all new chunks. */
+  /** Joins the session: sends `data-session` and the chunks that the client missed, and then all new chunks. */
   async open(): Promise<void> {
     const { session, context, writer } = this;
     const joined = await session.join(this, context.place);
@@ -141,7 +141,7 @@ export class SocketConnection implements Listener {
     const { feed, from, resumed, newest, reset, opening, omitted, sounds, info } = joined;
     const { epoch } = feed.log;
     const sessionId = session.key.id;
-    // The id of the session info is the place in the log where the connection begins, so that a client that loses the connection before the first chunk can
+    // `data-session` has the id of the chunk before the first one that the client will get, so that a client that loses the connection before that chunk can
     // resume too.
     writer.send(
       {
@@ -218,7 +218,7 @@ export class SocketConnection implements Listener {
   /** Sends the reason, and closes the socket. */
   end(code: ErrorCode, message: string): void {
     if (!this.isOpen) return;
-    // A client that lags gets the rest when it resumes.
+    // The chunks for a client that reads too slowly stay in the log; it gets them when it resumes.
     if (!this.writer.isBehind) this.writer.flush();
     this.writer.send({
       type: 'data-error',
@@ -273,23 +273,23 @@ export interface SocketLifeContext {
   clock: Clock;
   limits: SocketLimits;
   ping: () => void;
-  /** Called when the client does not answer, or when there was no activity for too long. */
+  /** Called when the client has sent nothing for `silenceMs`, or when there was no activity for `idleMs`. */
   onEnd: (why: string) => void;
 }
 
-/** The heartbeat of one socket. It detects clients that disappeared without closing, and connections that are idle for too long. */
+/** The heartbeat of one socket. It detects clients that disappeared without closing the socket, and connections that are idle for too long. */
 export class SocketLife {
   private readonly context: SocketLifeContext;
   private aliveAt: number;
   private activeAt: number;
   /**
-   * Whether the client showed since the last beat that it is alive. The next beat records the time: a read of the clock for each 20 ms of sound would be a
-   * measurable part of the server's CPU.
+   * Whether the client has sent something since the last beat. Only the next beat reads the clock: a read for each 20 ms of sound would be a measurable part
+   * of the server's CPU time.
    */
   private isAlive = false;
   /** Whether there was activity since the last beat. */
   private isActive = false;
-  /** The newest entry of the log at the last beat. */
+  /** The seq of the newest log entry at the last beat. */
   private seqAtBeat = 0;
   private cancel: (() => void) | null = null;
 
@@ -299,7 +299,7 @@ export class SocketLife {
     this.aliveAt = this.activeAt;
   }
 
-  /** Records that the client is alive, such as by a pong. */
+  /** Records that the client is alive, for example because it sent a pong. */
   noteAlive(): void {
     this.isAlive = true;
   }
@@ -310,7 +310,7 @@ export class SocketLife {
     this.isActive = true;
   }
 
-  /** Records activity in the session. */
+  /** Records activity in the session, such as a sound. */
   noteActivity(): void {
     this.isActive = true;
   }

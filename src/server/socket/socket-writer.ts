@@ -25,9 +25,9 @@ export interface SocketWriterContext {
   onTooSlow: () => void;
 }
 
-/** Writes the chunks of the log and the sound to one socket. It is a cursor: if the client is too slow, chunks wait in the log, and old sound is dropped. */
+/** Writes the chunks of the log, and sound, to one socket. While the client is too slow, the chunks stay in the log, and the oldest sound is dropped. */
 export class SocketWriter {
-  /** Whether the client offered a subprotocol of Duologue: it gets an id with each chunk, several blocks a frame, and sound in binary frames. */
+  /** Whether the socket has a subprotocol of Duologue. Then each chunk has an id, a frame may have several blocks, and sound comes in binary frames. */
   readonly isRich: boolean;
   /** Whether the client gets the chunks about changes that other pages make. */
   private readonly isWatching: boolean;
@@ -35,11 +35,11 @@ export class SocketWriter {
   private readonly departure: Departure;
   private sounds: Sound[] = [];
   private soundBytes = 0;
-  /** The utterance that was written last, and the sample that comes next in it. */
+  /** The number of the utterance that was written last, and the index of the sample that follows what was written. */
   private spoken: { n: number; next: number } | null = null;
-  /** The log, once the writer follows it. */
+  /** The log; null before `follow` is called. */
   private log: Feed['log'] | null = null;
-  /** The number of the entry that was written last. */
+  /** The seq of the log entry that was written last. */
   private seq = 0;
   private omitted: ReadonlySet<string> = new Set();
   private leave: (() => void) | null = null;
@@ -54,7 +54,7 @@ export class SocketWriter {
     this.departure = new Departure(context.window, () => this.flushSoon());
   }
 
-  /** Writes the entries of a log after a place, and all later ones, without the requests of the approvals in `omitted`. */
+  /** From now on writes the entries of a log after the seq `from`, without the approval requests whose ids are in `omitted`. */
   follow(log: Feed['log'], from: number, omitted: readonly string[]): void {
     this.log = log;
     this.seq = from;
@@ -64,7 +64,7 @@ export class SocketWriter {
     );
   }
 
-  /** Whether a chunk is left out: an approval request, and the step around it when the step has nothing else. */
+  /** Whether this client does not get a chunk: a chunk for watchers if it is none, an approval request in `omitted`, or a step of such a request alone. */
   private isOmitted(chunk: Chunk, log: Feed['log']): boolean {
     if (!this.isWatching && isForWatchers(chunk)) return true;
     if (this.omitted.size === 0) return false;
@@ -77,7 +77,7 @@ export class SocketWriter {
     return chunk.type === 'finish-step' && asks(this.seq - 1);
   }
 
-  /** Sends a chunk that is not in the log, with an id if it marks a place in the log. */
+  /** Sends a chunk that is not in the log. Chunks of the log that are about to be sent are sent before it. */
   send(chunk: Chunk, id?: string): void {
     if (this.isFlushing) this.flush();
     this.context.socket.send(encodeBlock(chunk, this.isRich ? id : undefined));
@@ -103,7 +103,7 @@ export class SocketWriter {
     return socket.bufferedAmount > limits.maxBufferedBytes;
   }
 
-  /** Writes everything, unless too many bytes wait for the network. */
+  /** Writes all chunks and sound that wait, unless too many bytes wait for the network. */
   flush(): void {
     this.isFlushing = false;
     if (!this.isOpen) return;
@@ -114,7 +114,7 @@ export class SocketWriter {
       return isLost ? onTooSlow() : this.departure.later();
     }
     if (log) this.write(log);
-    // The lease may have ended while this process was suspended. Another process may own the session by now, so sound of this process must not be sent.
+    // The lease may have ended while this process was suspended. Then another process may own the session, so sound of this process must not be sent.
     if (log?.isHeld && this.sounds.length > 0) return this.departure.later();
     while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
       const sound = this.nextSound();
@@ -122,7 +122,7 @@ export class SocketWriter {
     }
   }
 
-  /** Sends sound, with its description before a new utterance and after a gap. */
+  /** Sends sound. A client with a subprotocol gets `data-sound` before a new utterance and after a gap. */
   private writeSound(sound: Sound): void {
     const { n, messageId, sampleRate, at, frame } = sound;
     const { socket } = this.context;
@@ -146,7 +146,7 @@ export class SocketWriter {
     this.leave?.();
   }
 
-  /** Writes all entries of the log. */
+  /** Writes the entries of the log that are not written yet. */
   private write(log: Feed['log']): void {
     const { socket, present } = this.context;
     const before = this.seq;
@@ -168,7 +168,7 @@ export class SocketWriter {
     if (this.seq > before) this.departure.left();
   }
 
-  /** Sends the chunks of the same tick as one frame: a tool call has several chunks, and a frame costs as much as all text of a batch window. */
+  /** Flushes at the end of the current tick, so that its chunks, such as the several chunks of a tool call, are one frame: each frame is costly to send. */
   private flushSoon(): void {
     if (this.isFlushing) return;
     this.isFlushing = true;

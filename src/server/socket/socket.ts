@@ -1,8 +1,8 @@
 import { notJson } from '../../protocol/frames.ts';
 
-/** A WebSocket as the server uses it. An adapter implements it on a WebSocket library. */
+/** A WebSocket as the server uses it. Each adapter implements it with its WebSocket library. */
 export interface Socket {
-  /** The negotiated subprotocol, or an empty text. */
+  /** The negotiated subprotocol; empty when there is none. */
   readonly protocol: string;
   /** Bytes that were sent but are not on the network yet. */
   readonly bufferedAmount: number;
@@ -29,25 +29,27 @@ export interface AcceptedSocket {
 
 /** Limits of connections. */
 export interface SocketLimits {
-  /** Connections that one user may have at a time. */
+  /** The largest number of connections of one user at a time. */
   connectionsPerUser: number;
-  /** Frames with answers to calls, of one user; each may cause a write to the store. */
+  /** The largest number of frames with answers to calls that one user may send in a minute. Each may cause a write to the store. */
   answersPerMinute: number;
   /** Bytes of text that may wait for a slow client before the server stops sending. */
   maxBufferedBytes: number;
-  /** Bytes of sound that may wait for a slow client; older sound is dropped. */
+  /** Bytes of sound that may wait for a slow client. To add more, the oldest sound is dropped. */
   maxSoundBytes: number;
   /** How many chunks a client may lag behind before the server closes the connection. The client can reconnect and resume. */
   maxLag: number;
-  /** Frames per second, including pings and refused frames, but without sound and pictures in binary frames. */
+  /** Frames per second that a client may send: text frames, pings, pongs and refused binary frames. */
   framesPerSecond: number;
-  /** Frames of sound and pictures in binary per second. */
+  /** Binary frames, with sound or pictures, per second. */
   mediaFramesPerSecond: number;
   /** Bytes of sound and pictures per second; several times as many as a microphone and a camera produce. */
   mediaBytesPerSecond: number;
+  /** The time between two pings of the server. */
   heartbeatMs: number;
-  /** A client that sends nothing for this long, not even a pong, counts as gone. */
+  /** The server closes the connection of a client that sends nothing for this long, not even a pong. */
   silenceMs: number;
+  /** The server closes a connection over which no frame, chunk or sound travels for this long. */
   idleMs: number;
 }
 
@@ -66,7 +68,7 @@ export const DEFAULT_SOCKET_LIMITS: SocketLimits = {
   idleMs: 30 * 60_000,
 };
 
-/** Bytes as base64, without copying them first. */
+/** Converts bytes to base64, without copying them first. */
 export function toBase64(bytes: Uint8Array): string {
   const { buffer, byteOffset, byteLength } = bytes;
   // Data from a socket is already a Buffer. Creating another view of it is measurable for every 20 ms of sound.

@@ -19,20 +19,20 @@ import { SocketConnection } from './socket-connection.ts';
 /** A connection that was admitted and waits for its socket. */
 export interface Admission {
   accept(socket: Socket): AcceptedSocket;
-  /** Releases the place of the connection, because its socket did not open or is closed. */
+  /** Removes the connection from the count of its user. Call it when the socket did not open or is closed. */
   drop(): void;
 }
 
-/** The stream of a request that waits for its upgrade, and the bytes that it already received. */
+/** The TCP stream of a WebSocket request that is not answered yet. `head` has the bytes after the request that were already read. */
 export interface WaitingStream {
   stream: Duplex;
   head: Buffer;
 }
 
-/** Finds the session of a connection in this process; null when another node has it. */
+/** Resolves with the result of `here`, which loads the session in this process; null when another node owns it and got the request. */
 type FindSession = (here: () => Promise<Session>) => Promise<Session | null>;
 
-/** The facts about a connection before its socket opens. */
+/** A connection that was admitted and whose socket is not open yet. */
 interface Admitted {
   id: string;
   identity: Identity;
@@ -40,6 +40,7 @@ interface Admitted {
   url: URL;
   /** The headers of the handshake. */
   headers: Headers;
+  /** Removes the connection from the count of its user. */
   countOut: () => void;
   nodes: Pick<SessionInfo, 'nodes'>;
 }
@@ -51,7 +52,7 @@ export class Sockets {
   private readonly open = new Set<SocketConnection | ChatConnection>();
   private readonly answers: RateLimiter;
   private readonly counts: ConnectionCounts;
-  /** The unanswered requests of stock clients, by user and chat. */
+  /** The unanswered requests of clients with the AI SDK's own transport, by user and chat. */
   private readonly sends = new PendingSends();
 
   constructor(context: HttpContext, limits: Partial<SocketLimits> = {}) {
@@ -73,17 +74,17 @@ export class Sockets {
     return chatSocket !== null && new URL(request.url).pathname === basePath + chatSocket.path;
   }
 
-  /** Whether a socket may have to be passed on to another node: then an adapter must call `admitOrHandOn`, with the stream of the request. */
+  /** Whether a request may have to be forwarded to another node. Then an adapter must call `admitOrHandOn` instead of `admit`. */
   get mayHandOn(): boolean {
     return this.context.node !== null;
   }
 
-  /** Checks the request before a socket is opened. Rejects with a `ProtocolError`. */
+  /** Checks the request before a socket is opened. Rejects when the request is refused. */
   admit(request: Request): Promise<Admission> {
     return this.checked(request, (here) => here()) as Promise<Admission>;
   }
 
-  /** Like `admit`, for a stream that can be forwarded. Null when another node owns the session: the stream was forwarded to that node. */
+  /** Like `admit`, but forwards the stream when another node owns the session; then it resolves with null. */
   admitOrHandOn(request: Request, { stream, head }: WaitingStream): Promise<Admission | null> {
     const { node } = this.context;
     return this.checked(request, (here) => (node ? node.admit(request, here, stream, head) : here()));
@@ -130,9 +131,9 @@ export class Sockets {
     const countOut = this.counts.countIn(user);
     try {
       if (this.isChat(request)) {
-        // A socket of the AI SDK's transport stays at this node. Each of its frames names a chat, and goes on to the node that owns that chat.
+        // A socket of the AI SDK's transport stays at this node. Each frame names a chat, and is forwarded to the node that owns the session of that chat.
         await this.counts.checkEverywhere(user);
-        // Deno makes the request unreadable when its socket opens.
+        // Deno makes the request unreadable when its socket opens, so its URL and headers are copied.
         const handshake = { url: request.url, headers: new Headers(request.headers) };
         return { accept: (socket) => this.acceptChat(socket, handshake, identity, countOut), drop: countOut };
       }
@@ -165,7 +166,7 @@ export class Sockets {
     }
   }
 
-  /** The size above which a frame is not read. */
+  /** The largest frame that a client may send, in bytes. */
   get maxFrameBytes(): number {
     return this.context.engine.options.limits.bodyBytes;
   }
@@ -257,13 +258,13 @@ export class Sockets {
     });
     unwatch = signIn.watch(identity, () => connection.end('unauthorized', NO_LONGER_SIGNED_IN));
     this.open.add(connection);
-    // The server began to close after this connection was admitted.
+    // The server may have begun to close after this connection was admitted.
     if (this.context.isClosing()) connection.end('shutting_down', 'The server is restarting.');
     else logger.info('connected', { connection: connection.id });
     return connection;
   }
 
-  /** Throws when a user has as many connections as the limit allows. */
+  /** Throws when a user already has as many connections in this process as the limit allows. */
   checkRoom(user: string): void {
     this.counts.checkRoom(user);
   }
@@ -271,7 +272,7 @@ export class Sockets {
   private take(connection: SocketConnection, session: Session): void {
     const { logger } = this.context.engine;
     this.open.add(connection);
-    // The server began to close after this connection was admitted.
+    // The server may have begun to close after this connection was admitted.
     if (this.context.isClosing()) return connection.end('shutting_down', 'The server is restarting.');
     logger.info('connected', { connection: connection.id, session: session.key.id });
     connection.open().catch((thrown: unknown) => {
