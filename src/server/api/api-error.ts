@@ -2,11 +2,11 @@ import { type ErrorCode, ProtocolError } from '../../protocol/index.ts';
 import { StoreUnavailable } from '../store/store.ts';
 
 /**
- * Why a call of the server API failed, besides the codes of the wire (`not_found`, `too_large`, `busy`, `shutting_down` and so on).
+ * The codes of errors of the server API: those of the protocol (`not_found`, `too_large`, `busy`, `shutting_down` and so on), and these.
  * `unknown_approval`, `unknown_call`: no session has an approval request or a call with this id. `ambiguous_call`: several sessions have a call with
  * this id, so name the session. `already_decided`: the call was approved or denied before. `expired`: no user decided in time. `call_over`: the call
- * ended without a decision, for example because the user sent another message. `not_asked_yet`: the approval request is not shown, because another
- * one comes first. `not_waiting`: the call waits for no output from outside. `unavailable`: the store cannot be reached; try again.
+ * ended without a decision, for example because the user sent another message. `not_asked_yet`: the approval request is not shown yet, because another
+ * request is shown before it. `not_waiting`: the call does not wait for an output from outside. `unavailable`: the store cannot be reached; try again.
  */
 export type ServerApiErrorCode =
   | 'unknown_approval'
@@ -20,7 +20,7 @@ export type ServerApiErrorCode =
   | 'unavailable'
   | ErrorCode;
 
-/** An error of the server API: `code` says what to do about it. */
+/** An error of the server API. `code` says what failed. */
 export class ServerApiError extends Error {
   override readonly name = 'ServerApiError';
   readonly code: ServerApiErrorCode;

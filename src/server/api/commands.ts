@@ -11,7 +11,7 @@ import { ServerApiError, type ServerApiErrorCode, toApiError } from './api-error
 
 /**
  * An operation that only the owner of a session can perform for the application. A command is plain data, so that it can be sent to another node.
- * `requestId` names it: a command that is sent again, because the answer of the other node was lost, has its effect once.
+ * The owner performs a `requestId` once, also when the command is sent again because the answer of the other node was lost.
  */
 export type Command =
   | { do: 'answer'; key: SessionKey; by: DecidedBy; answer: Answer; requestId: string }
@@ -29,8 +29,9 @@ export interface CommandsContext {
   directory: NodeDirectory | null;
   /** The path under which every node mounts the server. */
   basePath: string;
-  /** Finds a session, or creates it. */
+  /** Finds a session in this process or the store. If it does not exist, `open` creates it when `creates` is true, and returns null otherwise. */
   open: (key: SessionKey, creates: boolean) => Promise<Session | null>;
+  /** Removes a session; false when it does not exist. */
   remove: (key: SessionKey) => Promise<boolean>;
   /** Whether the server is closing and accepts no more commands. */
   isClosing: () => boolean;
@@ -51,7 +52,8 @@ export class Commands {
   }
 
   /**
-   * Performs a command in this process or on the owner. Resolves with the id of the agent's message that results from it; null when there is none.
+   * Performs a command in this process or on the node that owns the session. Resolves with the id of the agent's message that the command causes; null when
+   * it causes none.
    */
   async run(command: Command): Promise<string | null> {
     const { node, directory, basePath } = this.#context;
@@ -95,8 +97,8 @@ export class Commands {
   }
 
   /**
-   * Performs a command on this node and returns its outcome. The errors `moved` and `overloaded` are thrown, because they say nothing about the
-   * command itself: the sender may try again.
+   * Performs a command on this node and returns its outcome. The errors `moved` and `overloaded` are thrown, because they concern this node and not the
+   * command: the sender may send it again.
    */
   async #outcomeOf(command: Command): Promise<Outcome> {
     try {

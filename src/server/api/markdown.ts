@@ -10,7 +10,7 @@ interface CallPart {
   approval?: { approved?: unknown; reason?: unknown };
 }
 
-/** Writes a conversation as Markdown: a heading for each message, with its text, files and tool calls. Text of messages is not changed. */
+/** Writes a conversation as Markdown: a heading for each message, with its text, files and tool calls. The text of messages is copied without escaping. */
 export function toMarkdown(summary: SessionSummary, messages: readonly Message[]): string {
   const title = summary.title ?? summary.id;
   const facts = `Session \`${summary.id}\`, created ${timeOf(summary.createdAt)}, last used ${timeOf(summary.updatedAt)}.`;

@@ -14,11 +14,11 @@ export interface ApplicationDecision {
   approved: boolean;
   /** The reason for the decision. The model reads the reason of a denial. */
   reason?: string;
-  /** The person who decided, as the application knows them. They need not be a user of this server. */
+  /** The name of the person who decided, for the audit log. The person need not be a user of this server. */
   by: string;
 }
 
-/** The output of a long-running call. */
+/** The output of a call that waits for it: the call of a long-running tool, or of a browser tool. */
 export interface CompletedCall {
   callId: string;
   /** JSON, as the tool would return it. */
@@ -41,36 +41,36 @@ export type Speech = string | { text: string } | { instruction: string };
  */
 export interface ServerApi {
   /**
-   * Calls a function for each event of this name that happens in this process, after it is stored; the returned function ends that. A listener delays nothing: a promise that it returns is
-   * not waited for, and what it throws is logged. A process that dies takes its events with it;
-   * events that must not be missed are for `subscribe`.
+   * Calls `listener` for each event of this name in this process, after the event's fact is stored. The returned function removes the listener. The server
+   * does not wait for a promise that a listener returns, and logs what a listener throws. If the process dies after it has stored a fact, the listener may miss
+   * its event; `subscribe` misses none.
    */
   on<Name extends ServerEventName>(name: Name, listener: NoInfer<EventListener<Name>>): () => void;
   /**
-   * Delivers events at least once, also after a restart and when the node that they happened on dies: the store keeps each with its fact until it is delivered, by one node. The returned function ends the
-   * subscription in this process.
+   * Delivers each event at least once, also after a restart or the death of a node: the store keeps the event, which it writes together with the event's fact,
+   * until a node has delivered it. The returned function ends the subscription in this process.
    */
   subscribe<Name extends ServerEventName>(subscription: EventSubscription<Name>): () => Promise<void>;
   /** The sessions of all users. */
   readonly sessions: SessionsApi;
   /**
-   * Decides an approval request in the name of a person, once. The audit line names the application and the person. Whether that person is signed in
-   * is not checked: the application vouches for them. Resolves when the decision is stored; then the tool runs, whether or not a page is open.
+   * Decides an approval request in the name of a person. The audit line names the application and the person. The server does not check whether that person
+   * is signed in, because the application vouches for them. Resolves when the decision is stored; then an approved tool runs, whether or not a page is open.
    * Rejects with a `ServerApiError`.
    */
   decide(decision: ApplicationDecision): Promise<void>;
   /**
-   * Gives a long-running call its output, also after a restart and days later. Resolves when the output is stored; then the agent continues.
+   * Gives a call the output for which it waits, also days later and after a restart. Resolves when the output is stored; then the agent continues.
    */
   complete(call: CompletedCall): Promise<void>;
   /**
-   * Sends a message as the user, and creates the session if there is none. Resolves, when the message is stored, with the id of the message that will
-   * answer it.
+   * Sends a message as the user, and creates the session if it does not exist. Resolves when the message is stored. `messageId` is the id of the message in
+   * which the agent will answer; null when the id is not known yet.
    */
   send(session: SessionRef, message: ApplicationMessage): Promise<{ messageId: string | null }>;
   /**
-   * Lets the agent speak first, and creates the session if there is none. A text is shown word for word, and starts no turn. An instruction starts a
-   * turn: no client sees it, and the agent answers it. Open pages show the message live. Resolves with the id of the agent's message.
+   * Adds a message of the agent, and creates the session if it does not exist. A text becomes the message word for word, without a turn. An instruction starts
+   * a turn: the model reads the instruction, which no client gets, and writes the message. Open pages show the message at once. Resolves with its id.
    */
   say(session: SessionRef, speech: Speech): Promise<{ messageId: string }>;
 }
@@ -103,7 +103,7 @@ export function createServerApi(
     return found ?? null;
   };
 
-  /** Runs a command with an answer to a call. When the answer is rejected, `why` makes the error from the call as it is stored by then. */
+  /** Runs a command with an answer to a call. When the answer is rejected, `why` gets the newest record of the call, and returns the error to throw. */
   const answer = async (
     found: FoundCall,
     by: DecidedBy,
@@ -137,7 +137,7 @@ export function createServerApi(
         if (!found) throw unknownApproval();
         const { key, call } = found;
         const refusal = (stored: CallRecord | null) => refusalOf(engine, key, stored, approvalId);
-        if (call.status !== 'requested') throw (await refusal(call)) ?? unknownApproval();
+        if (call.status !== 'requested') throw await refusal(call);
         if (approved && call.question?.kind === 'sign-in')
           throw badRequest(
             'This request is a sign-in, which only the user completes, at its address. It can be denied.',
@@ -192,8 +192,8 @@ export function createServerApi(
 }
 
 /**
- * Whether the output of a call comes from outside the server: that of a long-running tool, or that of a browser tool, which the application may also
- * supply.
+ * Whether a call waits for an output from outside the server: the call of a long-running tool, or of a browser tool, whose output the application may supply
+ * too.
  */
 function waitsOutside({ status, runsOn }: CallRecord): boolean {
   return status === 'parked' || (status === 'running' && runsOn === 'client');
@@ -220,13 +220,13 @@ function unknownApproval(): ServerApiError {
 
 const AUDIT_PAGE = { count: 1000, bytes: 1024 * 1024 };
 
-/** Why a decision about a call does not count; null when the call still waits for one. */
+/** The error for a decision that had no effect, from the record of its call. */
 async function refusalOf(
   { store, clock }: Engine,
   key: SessionKey,
   call: CallRecord | null,
   approvalId: string,
-): Promise<ServerApiError | null> {
+): Promise<ServerApiError> {
   const expired = () =>
     new ServerApiError('expired', 'The approval request has expired: it was not decided in time.');
   const decided = () => new ServerApiError('already_decided', 'This approval request was decided before.');

@@ -15,7 +15,7 @@ import { toMarkdown } from './markdown.ts';
 /** A session of a user. */
 export interface SessionRef {
   user: string;
-  /** The id of the session: what the page calls its chat id. */
+  /** The id of the session, which is the chat id of `useChat` in the page. */
   id: string;
 }
 
@@ -38,7 +38,7 @@ export interface SessionPage {
 
 /** A request for a page of the messages of a session. */
 export interface SessionReadRequest {
-  /** The `older` of a page that was read before: reads the messages before that message. */
+  /** `older` of the page that was read before; without it, the newest messages are read. */
   before?: string;
   /** The largest number of messages in the page, from 1 to 100; 100 unless given. */
   limit?: number;
@@ -52,7 +52,7 @@ export interface SessionContent extends SessionSummary {
   older: string | null;
 }
 
-/** A whole session, for an archive or for its user. */
+/** A session with all its messages and the audit log of its approvals. */
 export interface SessionExport extends SessionSummary {
   user: string;
   messages: Message[];
@@ -61,13 +61,13 @@ export interface SessionExport extends SessionSummary {
 }
 
 /**
- * The sessions of all users, for the application. Every node reads them from the store, even while they are in use. Of a message that is being
- * streamed, the store has the last draft.
+ * The methods with which an application lists, reads and changes the sessions of all users. Every node reads sessions from the store, even while another node
+ * uses them. Of a message that is being streamed, the store has the newest draft.
  */
 export interface SessionsApi {
   /** Lists the sessions of a user, or of all users, those used last first. */
   list(request?: SessionListRequest): Promise<SessionPage>;
-  /** Reads a page of messages, from the newest on. The address of a file is a path below the one where the server is mounted. */
+  /** Reads a page of messages. The address of a file in a message is a path below the path where the server is mounted. */
   read(session: SessionRef, request?: SessionReadRequest): Promise<SessionContent>;
   /** Exports a whole session with its approvals, as an object or as Markdown for people. */
   export(session: SessionRef, format: 'json'): Promise<SessionExport>;

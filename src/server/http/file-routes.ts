@@ -6,7 +6,7 @@ import type { RouteCall } from './route.ts';
 /** Types that a browser can show in a tab and that run no script. Every other file is sent as a download. */
 const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
 
-/** A media type as the application, a model or a user gave it, if it may be written into a header. */
+/** Matches media types that may be written into a header. The type of a file comes from the application, a model or a user. */
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
 
 /** Answers with a file of a session. */
@@ -14,7 +14,7 @@ export async function getFile({ context, user, params: [id = '', fileId = ''] }:
   const { store, appName: app } = context.engine;
   const file = await store.loadFile({ app, user, id }, fileId);
   if (!file) throw new ProtocolError('not_found', 'There is no such file.');
-  // The id of a file is made from its content.
+  // The id of a file is a hash of its content, so the file at this address never changes.
   return fileReply(file.bytes, file.mediaType, null, 'private, max-age=31536000, immutable');
 }
 
@@ -26,7 +26,7 @@ export async function getArtifact({ context, request, user, params: [id = ''] }:
   if (filename === null) throw new ProtocolError('bad_request', '"name" must be the name of an artifact.');
   const version = versionIn(searchParams.get('version'));
   const key = { app: appName, user, id };
-  // Artifacts of the user outlive the session, and a service of the application may know nothing of sessions.
+  // The session is checked first: artifacts of the user outlive it, and an artifact service of the application may not know which sessions exist.
   const session = await store.findSession(key);
   const found =
     session &&
@@ -56,7 +56,7 @@ function contentOf({ inlineData, text }: Part): { bytes: Uint8Array; mediaType: 
   return text === undefined ? null : { bytes: Buffer.from(text), mediaType: 'text/plain' };
 }
 
-/** The reply with a file. A page or a picture with scripts in it must not run on the origin of the application, so it is not shown there. */
+/** The reply with a file. Files that may contain scripts, such as HTML and SVG, are downloads, so that no script runs on the origin of the application. */
 function fileReply(body: Uint8Array, type: string, filename: string | null, cacheControl: string): Reply {
   const [bare = ''] = type.toLowerCase().split(';');
   const mediaType = MEDIA_TYPE.test(bare.trim()) ? bare.trim() : 'application/octet-stream';

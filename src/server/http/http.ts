@@ -96,7 +96,7 @@ function routesAt(path: string, { inspect, chatSocket }: HttpContext): Route[] {
   return ROUTES.filter((route) => (inspect || !route.inspection) && route.path.test(path));
 }
 
-/** A request that came in a frame of a socket. Its user is known, and its body has been read. */
+/** A request in a frame of a socket of the AI SDK's own transport. Its user is known, and its body has been read. */
 export interface FramedRequest {
   method: 'GET' | 'POST';
   /** The path, relative to the server's `basePath`. */
@@ -104,7 +104,7 @@ export interface FramedRequest {
   search?: string;
   body?: Record<string, unknown>;
   identity: Identity;
-  /** The request that opened the socket. Another node that answers finds its user by the same headers and parameters. */
+  /** The request that opened the socket. If another node answers, it identifies the user by these headers and query parameters. */
   handshake: Pick<Request, 'url' | 'headers'>;
   /** The id of the request in the log. */
   requestId: string;
@@ -161,7 +161,7 @@ async function run(
     return context.reads.queue.run(user, () => route.run(call));
   };
   try {
-    // Public routes are about this node, not about a session, so they are never forwarded.
+    // Public routes concern this node and not a session, so they are never forwarded.
     if (!context.node || route.isPublic) return await here();
     const isRepeatable = () => route.run !== postStream || read?.requestId !== undefined;
     const handedOn = () => limiter?.giveBack(user);
@@ -175,7 +175,7 @@ async function run(
   }
 }
 
-/** Adds the name of the request to an error, so that the client knows which request failed. */
+/** Adds the `requestId` of the body to an error, so that the client knows which request failed. */
 function named(thrown: unknown, body: Record<string, unknown> | null, maxLength: number): unknown {
   const name = body?.requestId;
   const isNamed = typeof name === 'string' && name.length <= maxLength;
@@ -194,8 +194,8 @@ function health({ context }: RouteCall): Reply {
 }
 
 /**
- * A request to the path of WebSockets that arrived without an upgrade. A client whose handshake failed asks here for the reason, because browsers hide the
- * response to a handshake. So this route checks everything that would refuse a socket first.
+ * Answers a request to the path of WebSockets that arrived without an upgrade. A client whose handshake failed sends this request to learn the reason, because
+ * browsers hide the response to a handshake. So the request is first checked like a handshake: the user, the rate limit and the number of connections.
  */
 function notUpgraded({ context, user }: RouteCall): Reply {
   context.checkRoom(user);

@@ -15,7 +15,7 @@ import { NOT_HERE } from '../nodes/forward.ts';
 import { type BatchTimer, Departure, type Heartbeat } from '../output/pace.ts';
 import type { Feed, Reader, SseResponse } from '../registry/session.ts';
 
-/** The reply to a request. The adapter writes a `ResponseReader` piece by piece, and the body of another node's reply as it comes. */
+/** The reply to a request. Its body may be a `ResponseReader`, which the adapter reads piece by piece, or the stream of another node's reply. */
 export interface Reply {
   status: number;
   headers: Record<string, string>;
@@ -55,7 +55,7 @@ export function streamHeaders(sessionId: string): Record<string, string> {
   };
 }
 
-/** A UI message stream. */
+/** The reply that streams a response to one client. */
 export function streamReply(reader: ResponseReader, sessionId: string): Reply {
   return {
     status: 200,
@@ -68,7 +68,7 @@ export function streamReply(reader: ResponseReader, sessionId: string): Reply {
   };
 }
 
-/** A reply as a web `Response`; its body is read when the client reads. */
+/** Converts a reply to a web `Response`. A `ResponseReader` is read only when the client reads. */
 export function toResponse(reply: Reply): Response {
   const { status, headers, body } = reply;
   if (body instanceof Readable)
@@ -95,7 +95,7 @@ export function toResponse(reply: Reply): Response {
   return new Response(stream, { status, headers });
 }
 
-/** The reader gives up after this many heartbeats in which the client read nothing, because the agent may be waiting for this client. */
+/** The reader is closed after this many heartbeats in a row in which the client read nothing, because the agent may be waiting for this client to read. */
 const MAX_STALLED_BEATS = 20;
 
 /** Timers that all readers share. */
@@ -107,7 +107,7 @@ export interface Pacing {
 /** Turns the log entries of one response into SSE text for one client. `Departure` decides when new entries are sent. */
 export class ResponseReader implements Reader {
   readonly isActive: boolean;
-  /** Called when the reader gives up because the client does not read. The client may resume. */
+  /** Called when the reader is closed before the end of the response, because the client reads too slowly. The client may resume. */
   onDrop: (() => void) | null = null;
   private dropped = false;
   private readonly feed: Feed;
@@ -125,16 +125,16 @@ export class ResponseReader implements Reader {
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
-  /** The error that ends the response early. */
+  /** The error that ends the response early; null when there is none. */
   private why: ProtocolError | null = null;
-  /** Whether the chunks so far should be sent now. A client that resumes gets them at once. */
+  /** Whether the chunks so far should be sent now. It is true at first, so that a client that resumes gets the chunks that it missed at once. */
   private isDue = true;
   private ended = false;
-  /** False while private replies are to be sent, such as the greeting of a watcher. They do not wait for a chunk of the log. */
+  /** False while there are private replies to send, such as `data-session` for a watcher. They are sent without waiting for a chunk of the log. */
   private isGreeted: boolean;
   /** Whether a keep-alive comment is due. */
   private isBeating = false;
-  /** Wakes the caller of `more`. */
+  /** Resolves the promise that `more` returned; null when no caller waits. */
   private wake: (() => void) | null = null;
   private leave: (() => void)[] = [];
 
@@ -177,7 +177,7 @@ export class ResponseReader implements Reader {
     ];
   }
 
-  /** Whether the response was cut off, as opposed to having ended. */
+  /** Whether the reader was closed before the end of the response, because the client read too slowly. */
   get isDropped(): boolean {
     return this.dropped;
   }
@@ -191,7 +191,7 @@ export class ResponseReader implements Reader {
     return formatChunkId({ epoch: this.feed.log.epoch, seq: this.seq });
   }
 
-  /** Whether there is something to send now. */
+  /** Whether there are chunks, private replies, an error or an end to send now. */
   get isReady(): boolean {
     const hasOutput = this.feed.log.last > this.seq || this.isPaused || this.why !== null;
     return this.isDue && (hasOutput || !this.isGreeted);
@@ -202,7 +202,7 @@ export class ResponseReader implements Reader {
     return this.endsAtRest && this.feed.isAtRest;
   }
 
-  /** Whether the response is over, or the reader was closed: nothing more is to be read. */
+  /** Whether the response has ended or the reader was closed. */
   get isOver(): boolean {
     return this.ended;
   }
@@ -300,11 +300,11 @@ export class ResponseReader implements Reader {
     // This SSE comment tells a watcher that it has received every chunk so far.
     if (isFirst) text += KEEP_ALIVE;
     if (!this.ended && this.why) {
-      // Without [DONE]: the client knows that there is more, and resumes.
+      // There is no [DONE] after the error, so the client knows that the response is not complete, and resumes.
       text += encodeBlock({ type: 'data-error', data: this.why.toWire(), transient: true });
       this.close();
     }
-    // The log has discarded the next chunk: an end without [DONE] is better than a gap.
+    // The log has discarded the next chunk. The response ends without [DONE], so that the client resumes and gets no gap.
     if (this.seq < log.first - 1) this.drop();
     this.isDue = false;
     this.departure.left();
@@ -347,7 +347,7 @@ export class ResponseReader implements Reader {
     this.rouse();
   }
 
-  /** Wakes the reader when the agent waits for the user or the browser, because no further chunk may come. */
+  /** Wakes the reader when the agent is idle or waits for the user or the browser, because no further chunk may come. */
   private rested(): void {
     this.isDue = true;
     this.rouse();

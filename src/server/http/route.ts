@@ -37,20 +37,20 @@ export interface HttpContext {
   node: ClusterNode | null;
   access: Access;
   limiter: RateLimiter | null;
-  /** The limit of requests that read, rename or remove. The reads of one user run one after the other. */
+  /** The rate limit of requests that read, rename or remove sessions, and the queue in which the `GET` requests of one user run one after the other. */
   reads: { limiter: RateLimiter | null; queue: UserQueue };
   /** Creates a rate limiter whose tokens all nodes share. */
   newLimiter: (name: string, limit: RateLimit) => RateLimiter;
   /** Reports how many connections a user has at this node; resolves with the number at all nodes. Null when this process is alone. */
   connections: ((user: string, count: number) => Promise<number>) | null;
-  /** Throws when a user has reached the limit of connections. */
+  /** Throws when a user already has as many connections in this process as the limit allows. */
   checkRoom: (user: string) => void;
   budget: ByteBudget;
   large: LargeJson;
   pacing: Pacing;
   /** The path under which the server is mounted, without a trailing slash. */
   basePath: string;
-  /** The address of sockets for the AI SDK's own transport below `basePath`, and what their `abort` does; null when there is none. */
+  /** The path of sockets for the AI SDK's own transport, and what an `abort` frame does; null when the server has no such sockets. */
   chatSocket: ChatSocketOptions | null;
   isClosing: () => boolean;
   /** Whether the server is closing, or about to close, so that balancers should send no more requests to it. */
@@ -68,7 +68,7 @@ export interface RouteCall {
   user: string;
   identity: Identity;
   params: string[];
-  /** The id of the request in the log: the one that a proxy gave it, or a new one. */
+  /** The id of the request in log lines: the `x-request-id` of a proxy, or a new id. */
   requestId: string;
   /** Reads the JSON body. Throws when it has more than `maxBytes` bytes. */
   body: (maxBytes: number) => Promise<Record<string, unknown>>;
@@ -78,18 +78,20 @@ export interface RouteCall {
 export type Route = {
   method: string;
   path: RegExp;
+  /** Whether the route needs no user, so that the request is not authenticated. */
   isPublic?: true;
-  /** Whether the route answers requests with any host name, because health probes use an IP address. */
+  /** Whether the route answers requests with any host name. Health probes and other nodes may use an IP address. */
   isAnyHost?: true;
-  /** Whether another site may open the route as a page, as a provider does that sends the browser back. The page must hold nothing of a user. */
+  /** Whether another site may open the route as a page: a sign-in provider sends the browser back to it. The page must contain no data of a user. */
   isLanding?: true;
+  /** Whether the rate limit of messages applies to the route. All other routes with a user have the limit of reads (`HttpContext.reads`). */
   limited?: true;
   /** Whether the route exists only with the server option `inspect`. */
   inspection?: true;
   run: (call: RouteCall) => Reply | Promise<Reply>;
 };
 
-/** The nodes that serve a request, for the session info; empty without the server option `inspect`. */
+/** The nodes that serve a request, for `data-session`; empty without the server option `inspect`. */
 export function nodesOf(request: Request, { inspect, node }: HttpContext): Pick<SessionInfo, 'nodes'> {
   return inspect && node ? { nodes: node.placesOf(request) } : {};
 }

@@ -10,7 +10,7 @@ import type { RouteCall } from './route.ts';
 /** The largest page of audit lines in one reply. */
 const AUDIT_PAGE = { count: 1000, bytes: 256 * 1024 };
 
-/** How many sessions a page of the list has. */
+/** The largest number of sessions in a page of the list. */
 const LISTED = 100;
 
 /** A page of the sessions of the user. */
@@ -68,7 +68,7 @@ export async function stopSession({ context, user, params: [id = ''] }: RouteCal
   return json(200, { stopped: await session.stop() });
 }
 
-/** Makes no connection active, for a page that sends over HTTP. A socket that was active becomes a watcher. */
+/** Takes the active connection from its socket, for a page that sends over HTTP. Afterwards no connection of the session is active. */
 export async function releaseActiveConnection({
   context,
   user,
@@ -85,7 +85,7 @@ export async function getEvents({ context, request, user, params: [id = ''] }: R
   return json(200, await inspectEvents(context.engine, { app: context.engine.appName, user, id }, from));
 }
 
-/** A page of the audit log of a session as JSON lines; the log outlives the session. */
+/** A page of the audit log of a session as JSON lines. The log of a deleted session can still be read. */
 export async function getApprovals({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   const { store, appName: app } = context.engine;
   const { searchParams } = new URL(request.url);
@@ -112,7 +112,7 @@ function wholeNumber(params: URLSearchParams, name: string, most: number): numbe
   throw new ProtocolError('bad_request', `"${name}" must be a whole number from 1 to ${most}.`);
 }
 
-/** Longer base64 values are replaced by their length. */
+/** The largest number of characters of a `data` field (base64) in an event. Longer values are replaced by their length. */
 const MAX_DATA = 128;
 /** The largest number of events in one reply. The reply has the index from which a client requests the next ones. */
 const MAX_EVENTS = 500;

@@ -7,8 +7,8 @@ const MAX_BODY = 32 * 1024;
 const MAX_ERROR = 200;
 
 /**
- * The page to which a provider sends the browser back. It posts what it got to this server itself: the cookie of the user may be one that browsers do not
- * send along with a request that another site caused.
+ * The page to which a sign-in provider sends the browser back. Its script posts the query parameters to this server in a second request: with the first one,
+ * which the provider's site caused, browsers do not send a cookie of the user that is `SameSite=Strict`.
  */
 export function signInPage(): Reply {
   const nonce = randomBytes(16).toString('base64');
@@ -52,7 +52,10 @@ fetch(location.pathname, {
 </html>
 `;
 
-/** Takes what a provider sent back, once, from the user for whom the sign-in was begun. The call continues with it, or ends when the user declined. */
+/**
+ * Handles what the page of `signInPage` posts. Only the user for whom the sign-in was begun can complete it, and only once. The waiting call gets the code of
+ * the provider. It is denied when the provider sent no code, for example because the user declined.
+ */
 export async function completeSignIn({ context, user, body }: RouteCall): Promise<Reply> {
   const { engine, commands } = context;
   const { toolSignIns, store, clock, appName } = engine;

@@ -91,13 +91,13 @@ function nothingToSay(messageId: string, sessionId: string): Reply {
   return { status: 200, headers, body: chunks.map((chunk) => encodeBlock(chunk)).join('') + DONE };
 }
 
-/** Whether a message shows an output or a failure for each of its calls. */
+/** Whether the answers of a message contain an output or a failure for each of their calls. */
 function areFinished(answers: readonly Answer[]): boolean {
   const ended = new Set(answers.flatMap(({ kind, toolCallId }) => (kind === 'decision' ? [] : [toolCallId])));
   return answers.length > 0 && answers.every(({ toolCallId }) => ended.has(toolCallId));
 }
 
-/** The reply that streams a response. A response that the log no longer has is sent whole, from its stored chunks. */
+/** The reply that streams a response. If the log no longer has the response, its stored chunks are sent at once. */
 function responseReply(response: SseResponse, id: string, call: Placed): Reply {
   const present = presenter(call);
   const reader = new ResponseReader({ present, ...response }, call.context.pacing);
@@ -127,7 +127,10 @@ function requestNameIn({ requestId }: Record<string, unknown>, { idLength }: Lim
   throw new ProtocolError('bad_request', `"requestId" must be a text of 1 to ${idLength} characters.`);
 }
 
-/** Sends the rest of a response: from the last chunk the client names, or from the first of its message. With `replay` the response may be over. */
+/**
+ * Sends the rest of a response after the chunk that the client names, or from the first chunk of its message. With `replay` the response may have ended
+ * already.
+ */
 export async function resumeStream({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   const session = await context.sessions.find(user, id);
   const { searchParams } = new URL(request.url);
@@ -138,7 +141,7 @@ export async function resumeStream({ context, request, user, params: [id = ''] }
   return responseReply(response, id, { context, request });
 }
 
-/** Records that a client that uses replays has received a response up to a chunk. */
+/** Records up to which chunk a client has received a response, so that a later `replay` does not send that response again. */
 export async function confirmStream({ context, user, body, params: [id = ''] }: RouteCall): Promise<Reply> {
   const { last } = await body(context.engine.options.limits.metadataBytes);
   if (typeof last !== 'string') throw new ProtocolError('bad_request', '"last" must be a chunk id.');
