@@ -91,7 +91,7 @@ describe('a line is written', () => {
     expect(made.lines).toEqual([
       [
         'warn',
-        'an approval was rejected: see why; the audit log has the call',
+        'a decision about a call was refused: see why; the audit log has the call',
         {
           session: 'chat-1',
           request: 'r-2',
@@ -133,10 +133,10 @@ describe('a line is written', () => {
     socket.send('message', { ...decision(card), requestId: 'q-2' });
     await socket.done();
     const about = { session: expect.any(String), connection, call: 'pay-1' };
-    expect(lines.filter(([, message]) => / was rejected| tool ran/.test(message))).toEqual([
+    expect(lines.filter(([, message]) => / was refused| tool ran/.test(message))).toEqual([
       [
         'warn',
-        'an approval was rejected: see why; the audit log has the call',
+        'a decision about a call was refused: see why; the audit log has the call',
         { ...about, request: expect.any(String), why: expect.any(String) },
       ],
       ['info', 'a tool ran', { ...about, request: 'q-2', tool: 'process_payment', outcome: 'output' }],

@@ -146,13 +146,13 @@ export class AgentRuns {
     this.waitingCalls.get(ticket)?.(error);
   }
 
-  /** Closes all runs, because another process owns the session. ADK waits for no deferred call any longer. */
+  /** Closes all runs and rejects all deferred calls, because another process owns the session. */
   closeAll(): void {
     for (const n of this.runs.keys()) this.close(n);
     for (const release of this.waitingCalls.values()) release('Another process owns the session now.');
   }
 
-  /** Resolves when no run is open, at most `END_MS` later. */
+  /** Resolves when no run is open, or after `END_MS`. */
   async ended(): Promise<void> {
     const { clock } = this.context.engine;
     const untilOver = (run: OpenRun) => new Promise<void>((resolve) => run.onOver.push(resolve));

@@ -325,7 +325,7 @@ export class ClientRequests {
     if (messageId === null)
       throw new ProtocolError(
         'nothing_to_answer',
-        'This request was accepted before, and no message answers it.',
+        'A request with this id was accepted before, and no message answers it.',
       );
     const running = reading.responseIn(messageId);
     if (running) return { ...running, ...first };

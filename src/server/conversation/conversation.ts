@@ -329,7 +329,7 @@ export class Conversation implements Session {
     return runner.isGone || !(isBusy || state.isInSpeech(engine.clock.now()));
   }
 
-  /** Resolves when the conversation is paused, at most half a second later. */
+  /** Resolves when the conversation is paused, or after half a second. */
   async paused(): Promise<void> {
     await settlesWithin(
       this.runner.untilIdle(() => !this.isPaused),
@@ -338,7 +338,7 @@ export class Conversation implements Session {
     );
   }
 
-  /** Stops the agent and waits for the end of its run, at most `END_MS`. Calls that wait for an answer stay open in the store. */
+  /** Stops the agent and waits for the end of its run, but no longer than `END_MS`. Calls that wait for an answer stay open in the store. */
   async close(): Promise<void> {
     const { runner, state } = this;
     this.listeners.close();
@@ -361,7 +361,7 @@ export class Conversation implements Session {
     return summary?.title === null && waiting.length === 0;
   }
 
-  /** Ends the ownership of a session that has no clients here. Resolves when another process can become the owner. */
+  /** Closes the log and ends this process's ownership of the session. Resolves when another process can become the owner. */
   release(): Promise<void> {
     this.log.close();
     this.history.disown();

@@ -64,7 +64,7 @@ export class EffectRunner {
     this.targets = targets(this);
   }
 
-  /** The time when the agent last became idle, or when a request last looked up the session. In milliseconds of `clock.elapsed()`. */
+  /** The time (`clock.elapsed()`) when the agent last became idle, or when a request last looked up the session. */
   get lastUsedAt(): number {
     return this.lastUse;
   }
@@ -79,7 +79,7 @@ export class EffectRunner {
     return this.queue.length > 0 || this.isPerforming;
   }
 
-  /** Whether the session is lost or removed, so that no more effects are performed. */
+  /** Whether this process no longer works on the session, because it was lost, handed over or removed. */
   get isGone(): boolean {
     return this.isDropped;
   }
@@ -108,7 +108,7 @@ export class EffectRunner {
     });
   }
 
-  /** Resolves when no run is open, at most five seconds later. */
+  /** Resolves when no run is open, or after five seconds. */
   runsEnded(): Promise<void> {
     return this.targets.runs.ended();
   }

@@ -158,7 +158,7 @@ export class Reading {
     return decidedIn(this.context.output.fold(messageId)?.message ?? null);
   }
 
-  /** The rest of the response in progress, after the last chunk that the client has; null when the client has everything. */
+  /** The rest of the newest response, after the last chunk that the client has; null when there is nothing to resume. */
   resume(last: string | null): SseResponse | null {
     const { feed } = this;
     const { output, state } = this.context;
@@ -166,7 +166,7 @@ export class Reading {
     const current = this.isRunning ? state.current : null;
     const place = last === null ? null : log.placeOf(last);
     if (place !== null) {
-      // A running response ends at the next end mark that is appended to the log. The other response has ended at the last end mark in the log.
+      // A running response ends at the next end mark that is appended to the log. A response that is over ends at the last end mark in the log.
       if (current !== null) return { feed, from: place, endsAfter: log.last, endsAtRest: true };
       const isLast = place === log.last || (place === log.last - 1 && log.at(log.last)?.chunk === null);
       // An earlier owner may have appended no end mark, if the turn was waiting when it died. Then the response ends because the agent is at rest.

@@ -71,7 +71,7 @@ export class StoreWriter {
     return new Set(messages.map(({ id }) => id));
   }
 
-  /** Stores the images of a message as files, and replaces them by references. */
+  /** Stores the images of a message as files, and replaces them with references to these files. */
   storeImages(message: Message): Promise<void> {
     const { key, engine } = this.context;
     return externalise(message, engine.store, key);
@@ -176,7 +176,7 @@ export class StoreWriter {
     return seen ? history.appendChange(event, seen, accepted) : history.append(event, accepted);
   }
 
-  /** Stores a user message. The first message becomes the title of the session. */
+  /** Stores a user message. The text of the first message becomes the title of the session, shortened to 60 characters. */
   private async storeUserMessage({ id, parts, metadata, accepted }: WriteOf<'store-message'>): Promise<void> {
     const { key, engine } = this.context;
     const { store, clock } = engine;
@@ -204,7 +204,7 @@ export class StoreWriter {
     this.queued.set(id, message);
   }
 
-  /** Lets the ledger decide about each decision, in order. The acceptance of their request is stored with the last decision. */
+  /** Passes each decision to the ledger, in order. The acceptance of their request is stored with the last decision. */
   private async decideAll(write: WriteOf<'decide'>): Promise<WriteResults> {
     const { key, engine } = this.context;
     const { decisions, accepted } = write;
@@ -233,7 +233,7 @@ export class StoreWriter {
       if (verdict.kind === 'refused') {
         const call = decision.toolCallId.slice(0, MAX_LOGGED_ID);
         const { engine, logFields } = this.context;
-        engine.logger.warn('an approval was rejected: see why; the audit log has the call', {
+        engine.logger.warn('a decision about a call was refused: see why; the audit log has the call', {
           ...logFields(),
           call,
           why: verdict.why,

@@ -94,7 +94,7 @@ export class ToolRunner {
     this.context.apply({ type: 'tool-ended', callId: call.id, outcome });
   }
 
-  /** Aborts the running tools, and removes the calls that wait for the lock. */
+  /** Aborts the running tools. Calls that wait for the lock stop waiting. */
   abort(): void {
     this.stopping.abort();
     this.stopping = new AbortController();

@@ -272,7 +272,7 @@ export class Approvals {
   }
 
   /**
-   * Records a step of a question, in which the user answered or declined it or sent an answer that does not fit, or `ask`: a running tool asks for
+   * Records a step of a question: the user answered it, declined it, or sent an answer that does not fit (`refuse`). `ask`: a running tool asks for
    * approval.
    */
   async record(

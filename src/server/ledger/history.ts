@@ -17,10 +17,10 @@ import type { AcceptedRequest, CallRecord, OwnedKey, Store } from '../store/stor
 /** How much of a history is read from the store at once, when more than its loaded events is needed. */
 const PAGE = { events: 500, bytes: 4 * 1024 * 1024 };
 
-/** Prefix of a key in the session's state. The rest is the name of an agent that was used as a tool, and has a session of its own. */
+/** The prefix of a key in the session state. The rest of the key is the name of an agent that was used as a tool and has a session of its own. */
 const INNER = 'duologue:agent:';
 
-/** The state change that notes an agent which is used as a tool, so that its session is found when the conversation is deleted. */
+/** The state change that records an agent which is used as a tool, so that its session is found when the session of the conversation is deleted. */
 function noteOfInner(agentName: string) {
   return createEventActions({ stateDelta: { [`${INNER}${agentName}`]: true } });
 }
@@ -220,9 +220,9 @@ export class History {
 }
 
 /**
- * Whether an event after a user message shows that its turn may have had effects outside the history: a call was answered, waits, or may have been
- * run by ADK. In a live run ADK runs no tools, so only calls that wait are such. A user message of a live run has no invocation id, because the
- * server writes its event, not ADK.
+ * Whether an event after a user message shows that the turn may have had effects outside the history: a call was answered, waits, or may have been
+ * run by ADK. In a live run ADK runs no tools, so there a call shows this only if it waits. A user message of a live run has no invocation id,
+ * because the server writes its event, not ADK.
  */
 function hasEffects(event: Event, message: Event, waiting: ReadonlySet<string>): boolean {
   if (getFunctionResponses(event).length > 0 || event.author === 'user')

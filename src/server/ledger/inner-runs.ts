@@ -53,7 +53,8 @@ export async function placeOf(source: ToolSource, call: CallRecord) {
   }
   const within = await history.findCall(store, agents.within);
   const inner = within && pausableAgent(await toolOf(source, within));
-  if (!inner) throw new Error(`There is no tool any more whose agent could call "${call.toolName}".`);
+  if (!inner)
+    throw new Error(`The agent that called "${call.toolName}" is no longer a tool of this conversation.`);
   const session = await history.loadInner(inner.name, outer.state);
   // The session of an agent that is used as a tool gets the outcomes of calls inside it only when the agent continues. A tool must see their state
   // changes now, so they are added here.

@@ -56,7 +56,7 @@ export function decisionFrom({ id, approvalId }: CallRecord, output: unknown): A
 /** The outcome of a call whose tool asks the user a second time, with `question`. */
 export function askedTwice({ toolName, question: before }: CallRecord, question: Question): Failure {
   const errorText = [before?.kind, question.kind].includes('sign-in')
-    ? `${toolName} asked the user a second time: a call can ask for a sign-in or for an approval, not for both, and once.`
+    ? `${toolName} asked the user a second time: a call can ask either for a sign-in or for an approval, and only once.`
     : `${toolName} asked again for a confirmation it already had.`;
   return { kind: 'error', errorText };
 }

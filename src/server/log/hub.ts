@@ -31,7 +31,7 @@ export type Added = 'kept' | 'gone' | 'refused';
 
 /** A request to take tokens from the token bucket of a user, which all nodes share. The bucket limits how often a user may do something. */
 export interface Spending {
-  /** The name of the limit, such as that of messages. */
+  /** The name of the limit. A user has a bucket of their own for each limit. */
   limit: string;
   user: string;
   burst: number;

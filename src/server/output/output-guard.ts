@@ -18,7 +18,7 @@ export class OutputGuard {
     this.calls = new Set(calls);
   }
 
-  /** Whether the `start` of a message may be sent. Records that it is. */
+  /** Whether the `start` of a message may be sent. If so, the caller must send it, because the guard records it as sent. */
   start(messageId: string): boolean {
     const isSent = !this.withheld.has(messageId);
     this.current = isSent ? messageId : null;
@@ -39,7 +39,7 @@ export class OutputGuard {
     this.withheld.delete(messageId);
   }
 
-  /** Whether a chunk of a message may be sent. Records that it is. */
+  /** Whether a chunk of a message may be sent. If so, the caller must send it, because the guard records it as sent. */
   maySend(messageId: string, chunk: Chunk): boolean {
     if (this.current !== messageId) return false;
     switch (chunk.type) {
@@ -59,7 +59,7 @@ export class OutputGuard {
     }
   }
 
-  /** Whether the end of a response of a message may be sent. Records that it is. */
+  /** Whether the end of a response of a message may be sent. If so, the caller must send it, because the guard records it as sent. */
   mayFinish(messageId: string): boolean {
     if (this.current !== messageId) return false;
     this.current = null;

@@ -90,7 +90,7 @@ export class Output {
 
   /**
    * Starts a message, or continues one: appends its `start`. `isTurn`: whether the agent writes the message; false for a text of the application. If
-   * an application has subscribed to the event `turn-started`, the `start` waits until that event is stored; the returned promise then resolves.
+   * a subscription wants the event `turn-started`, the `start` waits until that event is stored; the returned promise then resolves.
    */
   begin(message: Message, isTurn: boolean): Promise<void> | undefined {
     if (isTurn && !this.folds.has(message.id)) {
@@ -240,7 +240,7 @@ export class Output {
     ];
   }
 
-  /** The chunks that open the open text and reasoning blocks of the current message again, each with its whole text so far. */
+  /** The chunks that open the unfinished text and reasoning blocks of the current message again, each with its text so far. */
   openBlocks(): Chunk[] {
     return (this.current?.openBlocks ?? []).flatMap(({ id, part }): Chunk[] =>
       part.type === 'text'
@@ -261,7 +261,7 @@ export class Output {
   }
 
   /**
-   * Reports an event to the application that no other write stores. If a subscription wants the event, resolves when the event is stored, or when
+   * Reports an event that no other write stores to the application. If a subscription wants the event, resolves when the event is stored, or when
    * that failed.
    */
   private tell(event: PreparedEvent | null): Promise<void> | undefined {

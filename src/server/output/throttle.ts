@@ -19,7 +19,7 @@ export class Throttle {
     this.nextAt = clock.elapsed();
   }
 
-  /** Performs the work now if the time allows, and otherwise as soon as it does. Several requests before that are one. */
+  /** Performs the work now, if the last time was at least `PACE_MS` ago, and otherwise when that is so. Further requests until then have no effect. */
   request(): void {
     if (this.cancelTimer) return;
     const now = this.clock.elapsed();

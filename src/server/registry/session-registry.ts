@@ -174,7 +174,7 @@ export class SessionRegistry {
     const { sessionService, rootAgent, store } = this.engine;
     const { state = {} } = (await store.loadSession(key, { events: 1, bytes: 1 })) ?? {};
     const inner = new Set([...innerAgentsIn(state), ...agentToolNames(rootAgent)]);
-    // The conversation is the last: if the process dies before, the user still finds it, and deletes it again.
+    // Delete the session of the conversation last. If the process dies before that, the user still finds the session and can delete it again.
     for (const appName of [...inner, app]) {
       await sessionService.deleteSession({ appName, userId, sessionId });
     }
@@ -318,7 +318,7 @@ export function checkSessionId(id: unknown, field: string, mostLength: number): 
   if (typeof id !== 'string' || id === '' || id.length > mostLength || HALF_CHARACTER.test(id)) {
     throw new ProtocolError(
       'bad_request',
-      `"${field}" must be a text of 1 to ${mostLength} whole characters.`,
+      `"${field}" must be a text of 1 to ${mostLength} characters, without half of a surrogate pair.`,
     );
   }
   // In a URL path `.` and `..` are resolved as folders, so a session with such an id could never be requested or deleted.

@@ -4,7 +4,7 @@ import type { Context } from './context.ts';
 import type { Draft, Messages } from './messages.ts';
 import type { OpenCalls } from './open-calls.ts';
 
-/** Collects what tools report while they run (preliminary outputs, data parts and metadata), and sends it in the messages that show their calls. */
+/** Collects what tools report while they run (preliminary outputs, data parts and metadata), and sends these reports in the messages that show the calls. */
 export class CallReports {
   private readonly context: Context;
   private readonly open: OpenCalls;

@@ -239,7 +239,7 @@ export function deciderOf({ user, application }: Identity): CallDecider {
   return application === undefined ? { user } : { application, person: user };
 }
 
-/** The effect of `storeInAnyCase`. */
+/** The effect that `storeInAnyCase` emits. */
 export function storedInAnyCase(writes: Write[], after: Effect[], failed = after): Effect {
   const again: StoreEffect = { type: 'store', writes, after, failed, purpose: null };
   return { ...again, failed: [again] };

@@ -57,7 +57,7 @@ export function waitsForAnswers(): ProtocolError {
 export function nothingToContinue(): ProtocolError {
   return new ProtocolError(
     'nothing_to_continue',
-    'This is not the last answer of the conversation, or it was not cut.',
+    'Only the last answer of a conversation can be continued, and only if it was cut off.',
   );
 }
 

@@ -133,8 +133,9 @@ export type Input =
   /** `replaces`: if an earlier user message has the same id, the conversation is rewound to that message. */
   | { type: 'message'; message: MessageRequest; replaces: boolean }
   | { type: 'continue'; message: MessageRequest }
-  /** The application gives the agent an instruction, or shows a text as a message of the agent. */
+  /** The application gives the agent an instruction. */
   | { type: 'instruct'; message: MessageRequest }
+  /** The application shows a text as a message of the agent. */
   | { type: 'speak'; spoken: SpokenRequest }
   | { type: 'post-answers'; posted: AnswersRequest }
   | { type: 'answer'; answers: Answer[]; by: Identity; request: RequestRef }

@@ -30,7 +30,7 @@ export class Draft {
     return this.message.id;
   }
 
-  /** The user message and the request that the message answers. */
+  /** The user message and the request that this message answers. */
   get cause(): Cause {
     return this.answered;
   }

@@ -17,7 +17,7 @@ import type { PendingAcknowledgement } from './context.ts';
 /** States in which a call has a deadline. */
 const TIMED: ReadonlySet<CallState> = new Set(['asked', 'client', 'parked']);
 
-/** What clients have of a call, and the settings of its tool for the approval request. */
+/** Whether clients got a call and its confirmation, and the settings of its tool for the approval request. */
 interface CallFacts {
   isAnnounced: boolean;
   isConfirming: boolean;
@@ -331,10 +331,7 @@ export class OpenCalls {
     return false;
   }
 
-  /**
-   * Whether a call whose approval request was shown has no outcome yet, decided or not. The call of an approved agent does not count while the agent
-   * works.
-   */
+  /** Whether a call whose approval request was shown has no outcome yet, decided or not. The call of an approved agent is left out while the agent works. */
   get isShowing(): boolean {
     return this.all.some(
       ({ record, state }) =>

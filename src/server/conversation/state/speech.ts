@@ -115,8 +115,8 @@ export class Speech {
   reportSilentRun({ fedBy, openedAt }: EndedRun, why: ProtocolError | null): boolean {
     const { context } = this;
     if (fedBy === null || this.messages.isWorking) return false;
-    // A run that the model ended after more than `REOPEN_MS` is not reported: the next sound opens another run. A run that the model ended sooner is,
-    // because the next one would end like it.
+    // A run that ended after more than `REOPEN_MS` is not reported: the next sound opens another run. A run that ended sooner is reported, because
+    // the next run would end in the same way.
     if (why === null && context.now >= openedAt + REOPEN_MS) return false;
     const error = why ?? new ProtocolError('model_error', modelErrorText('UNREACHABLE', ''));
     this.held = [];
@@ -162,7 +162,7 @@ export class Speech {
     // While an approval request is open, the agent answers speech in a new message, as it does a typed message.
     if (active && !messages.isWorking && this.open.hasIn(active.id)) messages.deactivate();
     this.transcript = finished ? text : this.transcript + text;
-    // A transcript that arrives while the agent works is of the speech that the agent already answers.
+    // A transcript that arrives while the agent works belongs to the speech that the agent already answers.
     if (this.speech !== 'speaking' && !messages.isWorking) this.waitForAnswer();
     this.publish(this.transcript, finished);
     if (!finished) return true;

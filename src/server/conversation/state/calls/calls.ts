@@ -27,7 +27,10 @@ import { Outcomes } from './outcomes.ts';
 type Expiry = Extract<Purpose, { for: 'expiry' }>;
 type Execution = Extract<Purpose, { for: 'execution' }>;
 
-/** What clients had of a call before it started, and a mark: effects that are emitted after the mark are performed after the write of the start. */
+/**
+ * Whether clients had a call and its confirmation before it started, and a mark: effects that are emitted after the mark are performed after the
+ * write of the start.
+ */
 type BeforeStart = Pick<Execution, 'isAnnounced' | 'isConfirming'> & { mark: number };
 
 /**
@@ -113,7 +116,7 @@ export class Calls {
   notIssued({ callId, ticket, n }: Extract<Purpose, { for: 'call' }>): void {
     const { open } = this;
     const call = open.get(callId);
-    const errorText = 'The call could not be stored.';
+    const errorText = 'The call could not be stored, so its tool did not run.';
     if (call?.isAnnounced && !this.run.isOpenAs(n)) this.settleLate(call, { kind: 'error', errorText });
     else if (call) {
       if (call.isAnnounced) this.run.noteAnnounced(callId);
@@ -146,7 +149,10 @@ export class Calls {
   notShown(purpose: Extract<Purpose, { for: 'approval-request' }>): void {
     const call = this.requests.notShown(purpose);
     if (call)
-      this.outcomes.end(call, { kind: 'error', errorText: 'The approval request could not be stored.' });
+      this.outcomes.end(call, {
+        kind: 'error',
+        errorText: 'The approval request could not be stored, so the tool did not run.',
+      });
   }
 
   /** Performs the step that an answer allows: runs the call, hands it to the browser, or ends it. */
@@ -204,7 +210,7 @@ export class Calls {
     return options.clientTimeoutMs === null ? null : now + options.clientTimeoutMs;
   }
 
-  /** Records what clients have of a call that is about to start. The effects that are emitted from now on are performed after the write of the start. */
+  /** Records whether clients have a call that is about to start. The effects that are emitted from now on are performed after the write of the start. */
   private beforeStart(call: OpenCall): BeforeStart {
     const { context, messages, chunks } = this;
     const draft = messages.get(call.record.messageId);
@@ -280,7 +286,10 @@ export class Calls {
     call.setAnnounced(isAnnounced);
     call.setConfirming(isConfirming);
     this.retriesAt = context.now + RETRY_MS;
-    const error = new ProtocolError('internal', 'The call could not be stored.');
+    const error = new ProtocolError(
+      'internal',
+      'The start of a tool call could not be stored. It is tried again.',
+    );
     const { approvedOver: connection } = call;
     if (connection !== null) context.emit({ type: 'reply-to', connection, error });
     else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });

@@ -29,7 +29,7 @@ export class AgentEvents {
   private readonly run: AgentRun;
   private readonly speech: Speech;
   private readonly calls: Calls;
-  /** Reads the events that belong to no message. */
+  /** The reader for events that belong to no message. */
   private unassigned = new MessageChunks();
 
   constructor(
@@ -49,8 +49,8 @@ export class AgentEvents {
   }
 
   /**
-   * The fast path: returns the effects of an event that has only text deltas of the message that is being written. Most events are such. Null for any
-   * other event.
+   * The fast path, which most events take: returns the effects of an event that has only text deltas of the message that is being written. Null for
+   * any other event.
    */
   deltas(n: number, event: Event): Effect[] | null {
     const { run, messages } = this;
@@ -197,7 +197,7 @@ export class AgentEvents {
     draft.fail(text);
   }
 
-  /** Whether ADK's own loop ran the tool of a response whose call is already announced. */
+  /** Whether a response belongs to a call that is already announced, and whose tool ADK's own loop ran. */
   private ranInside({ id }: ToolResponse): boolean {
     const { context, calls, run } = this;
     const { chunks } = calls;
@@ -213,8 +213,8 @@ export class AgentEvents {
   }
 
   /**
-   * Sends the call and the output of a response that ADK gave inside the run and whose call is not announced: of one of ADK's own tools, of an
-   * unknown tool, or of a tool that cannot be deferred.
+   * Sends the call and the output for a response that ADK gave inside the run, when the call is not announced: the call of one of ADK's own tools, of
+   * an unknown tool, or of a tool that cannot be deferred.
    */
   private answeredInside(draft: Draft, { id, name: toolName, response }: ToolResponse, view: RunView): void {
     const args = this.run.takeCall(id)?.args ?? {};

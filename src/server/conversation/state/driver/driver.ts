@@ -333,7 +333,8 @@ export class Driver {
       return;
     }
     const draft = run.takeCall(call.id)?.draft ?? messages.active;
-    if (!run.isOpenAs(n)) return context.emit({ type: 'release-call', ticket, error: 'The run is over.' });
+    if (!run.isOpenAs(n))
+      return context.emit({ type: 'release-call', ticket, error: 'The run of the agent has ended.' });
     // The message of the call may have ended meanwhile.
     const isWanted = draft && messages.get(draft.id) && !run.isMuted;
     if (isWanted) calls.issue(call, draft, ticket, n);

@@ -21,7 +21,10 @@ const MAX_ANSWERS = 100;
 /** How many requests with answers may wait, for instance while the store is slow. A page that answers every call of a large step at once sends fewer. */
 const MAX_HELD = 100;
 
-/** Handles answers to open calls: reads one request after the other, lets the ledger decide about decisions, and then performs the steps. */
+/**
+ * Handles answers to open calls: reads one request after the other, passes its decisions to the ledger, and then performs the steps that the answers
+ * allow.
+ */
 export class Answers {
   private readonly context: Context;
   private readonly open: OpenCalls;

@@ -65,7 +65,7 @@ export class Turns {
     return messages.isWorking || open.areAtWork || run.hasMadeCalls || context.isResponding;
   }
 
-  /** Whether a request is starting, or waits to start. A stored message that waits does not count while no client listens. */
+  /** Whether a request is starting, or waits to start. A stored message that waits is left out while no client listens. */
   get isStarting(): boolean {
     const { hasListener } = this.context;
     const counts = (one: TurnRequest) => hasListener || one.kind !== 'message' || !one.isStored;
