@@ -6,11 +6,11 @@ import type { Requests, Settle } from './requests.ts';
 import { factsOf, settledCall, type ToolCalls, type ToolPart, type TrackedCall } from './tool-calls.ts';
 
 /**
- * Answers the calls that wait for a page. It runs the browser tools that this page has to run, and sends their outputs and the user's decisions: each
- * at once, or, over a link that batches answers, those of one message in one request.
+ * Answers the calls that wait for a page. It runs the browser tools that this page has to run, and sends their outputs and the user's decisions. Over
+ * a link that batches answers, it sends the answers of one message in one request. Over other links, it sends each answer at once.
  *
- * Over a link that can be active, the page with the active connection runs the browser tools. Over other links, a tool runs on the page that
- * requested the message or that answered the call.
+ * Over a link that can be active, the page with the active connection runs the browser tools. Over other links, a tool that needs approval runs on
+ * the page where the user approved the call, and any other tool on the page that requested the message.
  */
 export class BrowserTools {
   readonly #kind: LinkKind;
@@ -23,14 +23,14 @@ export class BrowserTools {
   #activeId: string | null | undefined;
   /** The ids of the messages that this page requested or whose calls it answered, and the ids of these calls. */
   readonly #own = new Set<string>();
-  /** Calls that were due when this page became active: the page that was active before runs them. */
+  /** The ids of calls that were due when this page became active. The page that was active before runs them. */
   readonly #elsewhere = new Set<string>();
   #isTurnOver = true;
-  /** The message that chunks belong to. */
+  /** The message of the newest `start` chunk, which the chunks after it belong to. */
   #messageId: string | undefined;
-  /** Messages that ended with an error. */
+  /** The ids of messages that ended with an error. */
   readonly #failed = new Set<string | undefined>();
-  /** The calls of the newest message that got their outcome. */
+  /** The ids of calls that got their outcome since the newest `start` chunk, without replays. */
   readonly #settled = new Set<string>();
   #hasWarned = false;
 
@@ -41,10 +41,10 @@ export class BrowserTools {
     this.#runner = runner;
   }
 
-  /** Whether this page is the active one: it runs the browser tools. */
+  /** Whether this page is the active one, which runs the browser tools. */
   get isActive(): boolean {
     const active = this.#activeId;
-    // `undefined`: the server reports no active connection, because it allows one connection a session. `null` over HTTP: HTTP links
+    // `undefined`: the server has not reported an active connection, so no other page is known to be active. `null` over HTTP: HTTP links
     // never become active, so every page may run its own browser tools.
     return (
       active === undefined || active === this.#connectionId || (active === null && !this.#kind.canBeActive)
@@ -54,12 +54,13 @@ export class BrowserTools {
   /** Handles the session info, which is the server's first chunk on a new link. */
   startSession({ running, floor, connectionId }: SessionInfo): void {
     this.#isTurnOver = running === null;
-    // On its first link, a reloaded page cannot know whether it requested the message in progress: it assumes so, and runs its browser tools.
+    // A reloaded page cannot know whether it requested the message in progress. On its first link it assumes that it did, and runs the browser
+    // tools of that message.
     if (running !== null && this.#connectionId === null) this.#own.add(running);
     this.#setActive(floor, connectionId);
   }
 
-  /** Records which connection is the active one; null: none is. */
+  /** Records which connection is the active one; null when none is. */
   setActive(connectionId: string | null): void {
     this.#setActive(connectionId, this.#connectionId);
   }
@@ -67,8 +68,8 @@ export class BrowserTools {
   /** Records that this message will answer a request of this page, which the server accepted. */
   expect(messageId: string): void {
     this.#own.add(messageId);
-    // Over HTTP, chunks of the answer may arrive before the acceptance of the request. Calls in it that already have their outcome were not
-    // yet known to be for this page, so handle their outcomes now.
+    // Over HTTP, chunks of the message may arrive before the acceptance of the request. When a call of the message got its outcome by then, this
+    // page did not know that the call was its own, so handle the outcome now.
     for (const id of this.#settled) this.#settle(id, false);
   }
 
@@ -90,7 +91,7 @@ export class BrowserTools {
     this.#isTurnOver = true;
   }
 
-  /** Runs the browser tools that are due: those whose call was announced and, where needed, approved, has no output yet, and is for this page. */
+  /** Runs the browser tool of each call that is due: the call was announced, is approved where needed, has no output, and this page has to run it. */
   runDue(): void {
     const due = this.#calls.open().filter((call) => this.#isDue(call));
     if (due.length === 0) return;
@@ -100,7 +101,7 @@ export class BrowserTools {
     }
   }
 
-  /** Sends one answer at once, even while the chat reads a response. `settle` gets what the server made of it. */
+  /** Sends one answer at once, even while the chat reads a response. `settle` is called when the server has accepted or rejected the answer. */
   answer(toolCallId: string, answer: Omit<ToolPart, 'type' | 'toolCallId'>, settle?: Settle): void {
     const call = this.#calls.get(toolCallId);
     const part = { type: `tool-${call?.toolName}`, toolCallId, ...answer };
@@ -110,7 +111,10 @@ export class BrowserTools {
     void this.#withOutput(part).then((whole) => this.#send(call?.messageId, [whole], { settle }));
   }
 
-  /** Sends the answers in a message. `isWanted` is called when all outputs are known, and says whether the page still waits for the response. */
+  /**
+   * Sends the answers in a message. Over a link that batches answers, it first runs the browser tools that the answers approve. It then sends nothing
+   * if `isWanted` returns false, because the chat no longer reads the response.
+   */
   async send(
     messageId: string,
     answers: ToolPart[],
@@ -123,7 +127,7 @@ export class BrowserTools {
     if (isWanted()) this.#send(messageId, parts, options);
   }
 
-  /** Records that this page answers these calls of a message, so that their browser tools run here. */
+  /** Records that this page answers these calls of a message, so that their browser tools run on this page. */
   claim(messageId: string, answers: readonly ToolPart[]): void {
     this.#own.add(messageId);
     for (const { toolCallId } of answers) this.#own.add(toolCallId);
@@ -136,7 +140,7 @@ export class BrowserTools {
 
   #setActive(activeId: string | null | undefined, connectionId: string | null): void {
     const before = this.#activeId;
-    // When this page becomes active, calls may be due already. The page that was active before runs those, unless it has left.
+    // When this page becomes active, calls may be due already. The page that was active before runs them. If that page had left, `before` would be null.
     if (before && before !== activeId && activeId === this.#connectionId) {
       const due = this.#calls.open().filter((call) => this.#calls.isDue(call));
       for (const { id, confirmation = id } of due) if (!this.#own.has(confirmation)) this.#elsewhere.add(id);
@@ -152,7 +156,10 @@ export class BrowserTools {
     return isNew && isTime && this.#calls.isDue(call) && this.#isForThisPage(call);
   }
 
-  /** Whether this page runs the call. Over HTTP, a call that needs approval runs on the page where the user approved it. */
+  /**
+   * Whether this page runs the call. Over HTTP, a call that needs approval runs on the page where the user approved it, any other call on the page
+   * that requested the message.
+   */
   #isForThisPage({ id, asks, messageId, confirmation = id }: TrackedCall): boolean {
     const isOwn = this.#kind.canBeActive || this.#own.has(asks ? confirmation : messageId);
     return isOwn && this.isActive && !this.#elsewhere.has(id);
@@ -161,11 +168,11 @@ export class BrowserTools {
   #settle(toolCallId: string, isReplay: boolean): void {
     const call = this.#calls.get(toolCallId);
     if (!call?.optimistic) return this.#runner.cancel(toolCallId);
-    // For an optimistic tool the server supplies the output at once; the browser then runs the tool only for its side effect.
+    // The server itself gives the call of an optimistic tool its output. The browser then runs the tool only for its effect on the page.
     if (!isReplay && this.#isForThisPage(call)) void this.#runner.run(call);
   }
 
-  /** Runs the browser tool that a decision approves, and adds its output to the decision. */
+  /** Runs the browser tool that a decision approves, and returns the decision with the output of the tool. */
   async #withOutput(part: ToolPart): Promise<ToolPart> {
     const call = this.#calls.get(part.toolCallId);
     if (!isApproval(part) || call?.runsOn !== 'client') return part;

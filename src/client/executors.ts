@@ -2,7 +2,7 @@ import type { UIDataTypes, UIMessage, UITools } from 'ai';
 import { outputTimedOut } from '../protocol/chunks.ts';
 import type { Timers } from './platform.ts';
 
-/** The second argument of a browser tool, besides its input. */
+/** The second argument of a browser tool. The first one is the input of the call. */
 export interface ExecutorContext {
   toolCallId: string;
   /** Aborted when the output is no longer needed: the call got an outcome, was interrupted, or ran out of time. */
@@ -84,7 +84,7 @@ export class ToolRunner {
     return this.#started.has(toolCallId);
   }
 
-  /** Runs the call and resolves with its outcome. Resolves with null when the call already ran, was cancelled, or has no executor. */
+  /** Runs the call and resolves with its outcome. Resolves with null when the call was started before, is cancelled, or has no executor. */
   async run(call: { id: string; toolName: string; input: unknown }): Promise<ExecutorResult | null> {
     const { id, toolName, input } = call;
     const executor = Object.hasOwn(this.#executors, toolName) ? this.#executors[toolName] : undefined;
@@ -108,7 +108,7 @@ export class ToolRunner {
     return isCancelled ? null : result;
   }
 
-  /** Aborts the call: its output is no longer needed. */
+  /** Aborts a running call whose output is no longer needed. */
   cancel(toolCallId: string): void {
     this.#running.get(toolCallId)?.abort();
   }
@@ -125,7 +125,7 @@ async function execute(
 ): Promise<ExecutorResult> {
   try {
     const output = await (executor as Executor<unknown>)(input, context);
-    // An output that cannot be written as JSON also counts as a failure of the tool.
+    // This throws for an output that cannot be written as JSON. Such a call fails.
     JSON.stringify(output);
     return { output: output ?? null };
   } catch (error) {

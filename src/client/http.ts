@@ -49,11 +49,12 @@ export interface SessionPage extends StoredSession {
   older?: string | null;
 }
 
-/** The HTTP statuses besides 5xx after which a retry may succeed: the request timed out, or there were too many requests. */
+/** The HTTP statuses besides 5xx after which a retry may succeed: 408 (the request timed out) and 429 (too many requests). */
 const TEMPORARY = [408, 429];
 
 /**
- * The HTTP routes of a Duologue server. Every method throws the server's `ProtocolError` when the server rejects the request.
+ * The HTTP routes of a Duologue server. When the server rejects a request, the method throws the server's `ProtocolError`, unless the
+ * comment of the method says otherwise.
  *
  * @example
  * const http = new DuologueHttp({ url: '/duologue' });
@@ -66,7 +67,7 @@ export class DuologueHttp {
     this.#options = options;
   }
 
-  /** The address of a route. */
+  /** Returns the URL of a route, relative to the page if the option `url` is. */
   addressOf(path: string): string {
     return this.#options.url.replace(/^ws/, 'http').replace(/\/$/, '') + path;
   }
@@ -76,7 +77,7 @@ export class DuologueHttp {
     const { key } = this.#options;
     if (typeof key !== 'function') return this.#request(path, init, key);
     const response = await this.#request(path, init, await key());
-    // The key may have expired since it was read.
+    // The key may have expired after `key` returned it, so try once more with a new one.
     return response.status === 401 ? this.#request(path, init, await key()) : response;
   }
 
@@ -93,7 +94,7 @@ export class DuologueHttp {
     });
   }
 
-  /** The name under which tabs of this browser share the stream of a route; null when they may not share it. */
+  /** Returns the name under which tabs of this browser share the stream of a route; null when they may not share it. */
   sharedName(path: string): string | null {
     const { key, headers, sharesStream = true } = this.#options;
     const isPage = globalThis.document !== undefined && globalThis.navigator?.locks !== undefined;
@@ -112,26 +113,26 @@ export class DuologueHttp {
     return this.ask(path, { ...init, method, headers, body: JSON.stringify(body) });
   }
 
-  /** The user's newest 100 sessions, or the 100 before one of them, the most recently used first. */
+  /** Returns 100 sessions of the user, the most recently used first. With `before`, they are the 100 after that entry in this order. */
   async listSessions(signal?: AbortSignal, before?: SessionEntry): Promise<SessionEntry[]> {
     const query = queryOf(before ? `${before.updatedAt}.${before.id}` : null);
     const response = await this.ask(`/sessions${query}`, { signal: signal ?? null });
     return ((await response.json()) as { sessions: SessionEntry[] }).sessions;
   }
 
-  /** A page of a session: the newest messages, or those before a message. Null when there is no such session or message. */
+  /** Returns a page of a session: the newest messages, or those before a message. Null when there is no such session or message. */
   async readPage(id: string, before: string | null, signal?: AbortSignal): Promise<SessionPage | null> {
     const response = await this.#find(pathOf(id) + queryOf(before), { signal: signal ?? null });
     return response && ((await response.json()) as SessionPage);
   }
 
-  /** A session with all its messages, read page after page. Null when there is no such session. */
+  /** Returns a session with all its messages, which it reads page by page. Null when there is no such session. */
   async readSession(id: string, signal?: AbortSignal): Promise<StoredSession | null> {
     const newest = await this.readPage(id, null, signal);
     const pages = [newest?.messages ?? []];
     for (let older = newest?.older ?? null; older !== null; ) {
       const page = await this.readPage(id, older, signal);
-      // Meanwhile the conversation was rewound to before that page, or deleted: start again.
+      // The message `older` is gone: since the last request, the conversation was rewound to before it, or deleted. So start again.
       if (!page) return this.readSession(id, signal);
       pages.unshift(page.messages);
       older = page.older ?? null;
@@ -155,15 +156,15 @@ export class DuologueHttp {
     return response !== null && ((await response.json()) as { stopped: boolean }).stopped;
   }
 
-  /** Sends the server its key; the server sets a cookie for it. */
+  /** Signs in with a key. The server sets a cookie for it. */
   async login(key: string): Promise<void> {
     await this.send('POST', '/login', { key });
   }
 
   /**
-   * Asks the server why no connection to it opens, since a browser hides how a server answered a WebSocket handshake. Resolves with
-   * an error that no retry can repair, or with null when a retry may succeed. `upgrade_required` means that the server works, and
-   * that only the WebSocket handshake fails.
+   * Asks the server why no connection to it opens, because a browser hides how a server answered a WebSocket handshake. Resolves with
+   * null when a retry may succeed, and with an error when none can. The error `upgrade_required` means that the server works, but that
+   * no WebSocket to it opens.
    */
   async findCause(): Promise<ProtocolError | null> {
     const response = await this.request('/live').catch(() => null);
@@ -184,7 +185,7 @@ export class DuologueHttp {
   }
 }
 
-/** The route of a session. */
+/** Returns the route of a session. */
 export function pathOf(sessionId: string): string {
   return `/sessions/${encodeURIComponent(sessionId)}`;
 }
@@ -199,14 +200,14 @@ export function toError({ code, message, retryAfterMs }: WireError | DataParts['
 async function accepted(response: Response): Promise<Response> {
   if (response.ok) return response;
   const { status } = response;
-  // 504: a proxy got no answer from its server. `shutting_down` makes the client retry, and the proxy may then choose another server.
+  // With 504, a proxy says that it got no answer from its server. After `shutting_down` the client retries, and the proxy may then choose another server.
   const code = status === 504 ? 'shutting_down' : 'internal';
   throw (
     (await rejectionIn(response)) ?? new ProtocolError(code, `The server answered with status ${status}.`)
   );
 }
 
-/** The error that a Duologue server sent, or a proxy's 401 or 403 as an error. Null for any other response. */
+/** Returns the error that a Duologue server sent, or an error for a 401 or 403 of a proxy. Null for any other response. */
 async function rejectionIn(response: Response): Promise<ProtocolError | null> {
   const { status } = response;
   const body = (await response.json().catch(() => null)) as { error?: WireError } | null;

@@ -27,7 +27,7 @@ export interface Network {
   onReturn(listener: () => void): () => void;
 }
 
-/** The events of the browser. Outside a browser there are none, and the network counts as online. */
+/** The network as the browser reports it. Outside a browser it never calls the listener, and the network is always online. */
 export const browserNetwork: Network = {
   isOnline: () => globalThis.navigator?.onLine !== false,
   isHidden: () => globalThis.document?.visibilityState === 'hidden',
@@ -58,7 +58,7 @@ export class Listeners<T extends unknown[]> {
     return () => this.#all.delete(listener);
   }
 
-  /** Calls every listener that was added before. Listeners that are added or removed during the calls take effect at the next `notify`. */
+  /** Calls every listener. A listener that another listener adds or removes meanwhile is added or removed for the next `notify`. */
   notify(...args: T): void {
     for (const listener of [...this.#all]) listener(...args);
   }

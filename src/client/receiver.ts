@@ -16,7 +16,8 @@ export interface ReceiverOptions {
   /** Gets transient data, which is not part of any message: transcripts, errors, outcomes of calls in earlier messages. */
   onData?: ((chunk: Extract<Chunk, { type: `data-${string}` }>) => void) | undefined;
   /**
-   * Called when chunks wait for a reader. `resumeStream()` of the chat reads a new message; `sendMessage()` without a message continues the last one.
+   * Called when chunks of a message have arrived that no response reads. `resumeStream()` of the chat reads a new message; `sendMessage()` without a
+   * message continues the last one.
    */
   onPending?: ((pending: Pending) => void) | undefined;
   /**
@@ -50,7 +51,7 @@ interface ReceiverContext {
 
 const MERGE_MS = 16;
 
-/** Receives the events of a connection: it passes chunks to the responses that the chat reads, and accepts or rejects requests. */
+/** Receives the events of a connection. It passes chunks to the responses that the chat reads, and records which requests the server accepted or rejected. */
 export class Receiver {
   readonly #connection: Connection;
   readonly #calls: ToolCalls;
@@ -59,7 +60,7 @@ export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #timers: Timers;
   readonly #responses: Responses;
-  /** The responses that the chat reads, by number, and those that have ended but whose last chunks the chat has not processed yet. */
+  /** By number: the responses that the chat reads, and those that have ended while the chat still processes their last chunks. */
   readonly #streams = new Map<number, ResponseStream>();
   #count = 0;
   #isRunning = false;
@@ -80,7 +81,7 @@ export class Receiver {
     connection.subscribe(() => this.#onState());
   }
 
-  /** Whether the agent was working when the connection started. */
+  /** Whether the agent was working when the newest link opened. */
   get isRunning(): boolean {
     return this.#isRunning;
   }
@@ -102,7 +103,7 @@ export class Receiver {
     return this.#open((stream) => this.#responses.expect(stream, requestId));
   }
 
-  /** Opens a response that reads a message from here on. */
+  /** Opens a response that reads the chunks of a message that no response has read, and later ones. */
   read(messageId: string, options?: ReadOptions): OpenResponse {
     return this.#open((stream) => this.#responses.read(stream, messageId, options));
   }
@@ -112,7 +113,7 @@ export class Receiver {
     return this.#leave(number, false) !== undefined;
   }
 
-  /** Asks the server for the whole conversation, in its order. */
+  /** Asks the server for the whole conversation, whose messages arrive in the order of the server. */
   resync(): void {
     this.#isOutOfOrder = false;
     this.#connection.resync();
@@ -212,7 +213,8 @@ export class Receiver {
     const request = this.#requests.reject(error);
     if (!request) return;
     const { response, answers = [], settle } = request;
-    // A question whose answer was refused stays open, so the page may answer again. A refused decision is final.
+    // The page may send answers again after a retryable error. It may also answer a question again whose answer was refused, because the question
+    // stays open. A refused decision is final.
     this.#calls.unmarkSent(
       error.retryable
         ? answers
@@ -228,7 +230,7 @@ export class Receiver {
     this.#reportReset();
   }
 
-  /** Reports a reset once the chat has processed every response that has ended: until then it would overwrite the messages. */
+  /** Reports a reset once the chat has processed every response that has ended. Before that, the chat would overwrite the messages of the reset. */
   #reportReset(): void {
     const unread = [...this.#streams.values()].find(({ isEnded, isFinished }) => isEnded && !isFinished);
     if (unread) return unread.whenFinished(() => this.#reportReset());
@@ -238,7 +240,8 @@ export class Receiver {
   }
 
   #report({ messageId, isNew }: Pending): void {
-    // In a later task: the chat may still be processing the message that just ended. By then these chunks may have a reader.
+    // Report it in a later task, because the chat may still be processing the message that just ended. If a response reads the chunks by then,
+    // there is nothing to report.
     this.#timers.after(0, () => {
       if (this.#responses.isBuffered(messageId)) this.#options.onPending?.({ messageId, isNew });
     });
@@ -274,7 +277,7 @@ export class Receiver {
     this.#connection.setAtRest(!this.isRead() && this.#responses.isAtRest);
   }
 
-  /** A connection that does not reconnect by itself fails the responses that are being read. */
+  /** When the connection has ended and will not reconnect by itself: fails the open responses and requests, and aborts the browser tools. */
   #onState(): void {
     const error = endOf(this.#connection.state);
     if (!error) return;

@@ -10,7 +10,7 @@ export const CONTINUE = 'continue-message';
 /** A request that the server has not answered yet. */
 export interface PendingRequest {
   requestId: string;
-  /** The number of the response that waits for it. */
+  /** The number of the response that waits for the request. */
   response?: number | undefined;
   /** The user message in the request. */
   message?: UIMessage | undefined;
@@ -20,7 +20,7 @@ export interface PendingRequest {
   settle?: Settle | undefined;
 }
 
-/** Called once with the fate of a request: without an error the server accepted it, else the error says why not. */
+/** Called once: without an error when the server has accepted the request, else with the reason why the request failed. */
 export type Settle = (error?: Error) => void;
 
 /** A user message, as `useChat` passes it to the transport. */
@@ -32,7 +32,7 @@ interface UserMessage extends RequestExtras {
 
 /** Options of a request that carries answers to calls. */
 interface AnswerOptions {
-  /** The number of the response that waits for it. */
+  /** The number of the response that waits for the request. */
   response?: number | undefined;
   extras?: RequestExtras | undefined;
   trigger?: 'submit-message' | typeof CONTINUE;
@@ -65,7 +65,7 @@ export class Requests {
     return this.#newId();
   }
 
-  /** Sends a user message with this request id. Throws `busy` when too many messages wait. */
+  /** Sends a user message with this request id. Throws `busy` when too many requests wait for the server. */
   sendMessage(sent: UserMessage, requestId: string, response: number): void {
     const { message, trigger, messageId } = sent;
     const data = { id: this.#chatId, messages: [message], trigger, messageId, requestId };
@@ -109,7 +109,7 @@ export class Requests {
     return request;
   }
 
-  /** Removes all requests, and returns those without an answer. */
+  /** Removes all requests, and returns those that the server has neither accepted nor rejected. */
   takeAll(): PendingRequest[] {
     const all = [...this.#pending.values()];
     this.#accepted.clear();
@@ -133,12 +133,12 @@ export class Requests {
     return request !== undefined;
   }
 
-  /** Forgets the request that this message answers: the message has started, so its user message is part of the conversation. */
+  /** Forgets the request that this message answers. The message has started, so the user message of the request is part of the conversation. */
   messageStarted(messageId: string | undefined): void {
     if (messageId !== undefined) this.#accepted.delete(messageId);
   }
 
-  /** Removes and returns the request that an error rejects. Undefined while the server may still accept another answer of the same request. */
+  /** Removes and returns the request that an error rejects. Returns undefined while the server may still accept another answer of the same request. */
   reject({ requestId, code }: DataParts['error']): PendingRequest | undefined {
     const request = this.#pending.get(requestId ?? '');
     if (!request) return undefined;
@@ -157,7 +157,7 @@ export class Requests {
     return this.#all.some(({ message }) => message !== undefined);
   }
 
-  /** The messages of the server, followed by the user messages that it does not have yet. */
+  /** Returns the messages of the server, followed by the user messages of this page that the server does not have yet. */
   appendTo(messages: readonly UIMessage[]): UIMessage[] {
     for (const { id } of messages) this.messageStarted(id);
     return this.#all.reduce<UIMessage[]>(

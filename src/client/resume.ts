@@ -3,8 +3,8 @@ import { isSettled, toolNameOf, waitingFor } from '../protocol/tool-call.ts';
 import { type AnswerMemory, factsOf, type ToolPart, toolPartsOf } from './tool-calls.ts';
 
 /**
- * The resume rule, for `sendAutomaticallyWhen` of `useChat`: send when a message contains an answer that was not sent, and no other call of that
- * message still waits for the user or the browser.
+ * Returns the resume rule, for `sendAutomaticallyWhen` of `useChat`. The chat sends when a message contains an answer that was not sent, and no other
+ * call of that message still waits for the user or the browser.
  *
  * @example
  * const transport = new DuologueTransport({ url: '/duologue' });
@@ -28,8 +28,8 @@ export function shouldResume(messages: readonly UIMessage[], memory: AnswerMemor
 }
 
 /**
- * The parts of a message whose answers were not sent. In a message that is not the last one, only calls that the server is known to
- * wait for count: the history is full of old answers.
+ * Returns the parts of a message whose answers were not sent. For a message that is not the last one, these are only the calls that the
+ * server is known to wait for, because old messages are full of answers that were sent before this page was loaded.
  */
 export function unsentAnswers(message: UIMessage, memory: AnswerMemory, isLast: boolean): ToolPart[] {
   return callsOfLastStep(message).filter(
@@ -37,7 +37,7 @@ export function unsentAnswers(message: UIMessage, memory: AnswerMemory, isLast: 
   );
 }
 
-/** The outputs in these messages that the server waits for and that were not sent. The transport sends them before a new user message. */
+/** Returns the outputs in these messages that the server waits for and that were not sent. The transport sends them before a new user message. */
 export function unsentOutputs<M extends UIMessage>(
   messages: readonly M[],
   memory: AnswerMemory,
@@ -48,7 +48,7 @@ export function unsentOutputs<M extends UIMessage>(
   });
 }
 
-/** The calls after the last step boundary of a message, without those that the provider runs itself. */
+/** Returns the calls after the last `step-start` part of a message, without those that the model provider runs itself. */
 export function callsOfLastStep(message: UIMessage): ToolPart[] {
   if (message.role !== 'assistant') return [];
   const from = message.parts.findLastIndex((part) => part.type === 'step-start') + 1;

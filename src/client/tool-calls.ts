@@ -23,9 +23,9 @@ export type AnswerPart = Pick<ToolPart, 'toolCallId' | 'state'> & { approval?: {
 /** The two kinds of answer to a call: the decision of the user, and the output of the browser. */
 export type AnswerKind = 'decision' | 'output';
 
-/** What a transport knows about the calls of its chat. The resume rule reads it. */
+/** What a transport knows about the calls of its chat. The resume rule (`resumeWhen`) reads it. */
 export interface AnswerMemory {
-  /** Whether the transport sent that answer to the call. */
+  /** Whether the transport sent an answer of that kind to the call. */
   wasSent(toolCallId: string, kind: AnswerKind): boolean;
   /** Whether the server sent the outcome of the call. */
   isSettled(toolCallId: string): boolean;
@@ -44,7 +44,7 @@ export interface TrackedCall extends ToolFacts {
   state: ToolCallState;
   approved?: boolean | undefined;
   approvalId?: string;
-  /** The call of the confirmation tool in which the user approved this one. */
+  /** The id of the call of the confirmation tool in which the user approved this call. */
   confirmation?: string | undefined;
 }
 
@@ -52,9 +52,9 @@ export interface TrackedCall extends ToolFacts {
 export class ToolCalls implements AnswerMemory {
   readonly #calls = new Map<string, TrackedCall>();
   readonly #sent = new Set<string>();
-  /** The id of each confirmed call, with the id of the confirmation call that approved it. */
+  /** Maps the id of a confirmed call to the id of the call of the confirmation tool that approved it. */
   readonly #confirmed = new Map<string, string>();
-  /** The calls that waited for an answer when the connection started, also those in messages that arrived before it. */
+  /** The ids of the calls that waited for an answer when the newest link opened, even in messages whose chunks this page never got. */
   #awaited: ReadonlySet<string> = new Set();
   readonly #runnable: ReadonlySet<string>;
 
@@ -100,7 +100,7 @@ export class ToolCalls implements AnswerMemory {
 
   /**
    * Records the calls of a message that did not arrive in chunks. Known calls stay as they are, except after a reset. Decisions in a
-   * message of the server count as sent.
+   * message of the server are recorded as sent.
    */
   adopt(message: UIMessage, from: 'reset' | 'server' | 'page'): void {
     for (const part of toolPartsOf(message.parts)) {
@@ -147,7 +147,7 @@ export class ToolCalls implements AnswerMemory {
     return this.#calls.get(id);
   }
 
-  /** The calls without an outcome, of one message or of all. */
+  /** Returns the calls without an outcome, of one message or of all messages. */
   open(messageId?: string): TrackedCall[] {
     return [...this.#calls.values()].filter(
       (call) => !isSettled(call.state) && (messageId === undefined || call.messageId === messageId),
@@ -172,7 +172,7 @@ export class ToolCalls implements AnswerMemory {
     return waitingFor(call) === 'client' && !this.wasSent(call.id, 'output') && this.runs(call.toolName);
   }
 
-  /** The ids of approved calls of a message that wait for the page, and that the message still shows in the state `approval-responded`. */
+  /** Returns the ids of approved calls of a message that wait for the page while the message still shows them in the state `approval-responded`. */
   approvedWithoutOutput(message: UIMessage): string[] {
     return toolPartsOf(message.parts).flatMap(({ toolCallId: id, state }) => {
       const call = this.#calls.get(id);
@@ -181,7 +181,10 @@ export class ToolCalls implements AnswerMemory {
     });
   }
 
-  /** The `tool-input-available` chunk of a call. The chat then shows the call as one that the page has to run, not as an unsent approval. */
+  /**
+   * Returns the `tool-input-available` chunk of a call. After this chunk, the chat shows the call as one that the page has to run, not as an unsent
+   * approval.
+   */
   announcementOf(id: string): Chunk | null {
     const call = this.#calls.get(id);
     if (!call) return null;
@@ -229,7 +232,7 @@ export class ToolCalls implements AnswerMemory {
     const { toolCallId: id, toolName } = chunk;
     const known = this.#calls.get(id);
     const confirmation = this.#confirmed.get(id);
-    // The server announces a call a second time only when it is an approved browser call without an output: so it was approved.
+    // The server announces a call a second time only when the user approved it and its output from the browser is missing.
     const isApproved = known?.state === 'approval-requested' || confirmation !== undefined;
     const approved = isApproved ? true : known?.approved;
     const facts = factsOf(chunk.toolMetadata);
@@ -254,7 +257,7 @@ export class ToolCalls implements AnswerMemory {
   }
 }
 
-/** The call whose outcome a chunk carries, or null. */
+/** Returns the id of the call whose outcome a chunk carries; null for a chunk without an outcome. */
 export function settledCall(chunk: Chunk): string | null {
   switch (chunk.type) {
     case 'tool-output-available':
@@ -269,12 +272,12 @@ export function settledCall(chunk: Chunk): string | null {
   }
 }
 
-/** The tool calls of a message, in order. */
+/** Returns the parts that show tool calls, in order. */
 export function toolPartsOf(parts: readonly UIMessage['parts'][number][]): ToolPart[] {
   return parts.filter((part) => 'toolCallId' in part && toolNameOf(part) !== null) as unknown as ToolPart[];
 }
 
-/** The facts of a tool, read from the metadata of a part or chunk. `asks`: the part itself shows that the tool asks. */
+/** Reads the facts of a tool from the `toolMetadata` of a part or chunk. `asks`: the part has an approval, so its tool asks for one. */
 export function factsOf(metadata: unknown, asks = false): ToolFacts {
   const facts = (metadata ?? {}) as Partial<ToolFacts>;
   return {

@@ -38,7 +38,7 @@ export interface TransportOptions extends ExecutorOptions, ReceiverOptions, Conn
 
 /** Options of the transport over WebSocket. */
 export interface DuologueTransportOptions extends TransportOptions, WebSocketLinkOptions {
-  /** Creates links of another kind from these options. */
+  /** Returns another kind of link, which the transport uses instead of a WebSocket. It gets the options of the transport. */
   link?: ((options: DuologueTransportOptions) => LinkKind) | undefined;
   /** Replaces the clock and the timers of the page, for tests. */
   timers?: Timers | undefined;
@@ -57,7 +57,10 @@ const bool = is('a boolean');
 const object = is('an object');
 const count = is('a number that is not negative');
 
-/** What each option of a transport must be. A page that changes between the two transports gives both the same options. */
+/**
+ * What each option of a transport must be. Both transports accept the options of each other, because a page that changes between them gives both the
+ * same options.
+ */
 export const TRANSPORT_CHECKS: OptionChecks<DuologueTransportOptions & DuologueSseTransportOptions> = {
   url: text,
   sessionId: text,
@@ -85,7 +88,7 @@ export const TRANSPORT_CHECKS: OptionChecks<DuologueTransportOptions & DuologueS
   network: object,
 };
 
-/** How many milliseconds a new connection waits for the message that the agent is writing. */
+/** How many milliseconds `reconnectToStream` waits for the chunks of the message that the agent is writing. */
 const UNREAD_MS = 2_000;
 
 type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>['sendMessages']>[0];
@@ -131,12 +134,12 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     );
   }
 
-  /** Which answers were sent, and which calls have an outcome; for the resume rule. */
+  /** Which answers were sent, and which calls have an outcome. The resume rule (`resumeWhen`) reads it. */
   get memory(): AnswerMemory {
     return this.#calls;
   }
 
-  /** Connects at once; otherwise the first message connects. With another chat id it leaves the previous chat. */
+  /** Connects now. Without this call, the first message connects. With another chat id, the transport leaves the previous chat. */
   connect(chatId: string): void {
     this.connection.connect(this.#options.sessionId ?? chatId);
     if (this.#chatId !== null && this.#chatId !== chatId) this.#receiver.end();
@@ -161,8 +164,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   /**
-   * Returns the response in progress of a message that this page has not read: after a reload, or in a turn that the agent started. Null
-   * when there is none. Called by `useChat`.
+   * Returns the response in progress of a message that this page has not read, for example after a reload or in a turn that the agent
+   * started. Null when there is no such response. Called by `useChat`.
    */
   async reconnectToStream({
     chatId,
@@ -176,7 +179,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const { number, readable } = this.#receiver.read(messageId);
     abortSignal?.addEventListener('abort', () => {
       this.#receiver.leave(number);
-      // `useChat` aborts a resume also when another resume replaces it. That must not stop the agent.
+      // `useChat` also aborts this response when it calls `reconnectToStream` again. That must not stop the agent.
       this.#timers.after(0, () => {
         if (this.#resumes === resume) this.#abort();
       });
@@ -191,7 +194,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return connection.state.status === 'live';
   }
 
-  /** Sends the output of a browser tool, or `{confirmed}` for a confirmation. */
+  /** Sends the output of a browser tool. For a call of ADK's confirmation tool, `result` is `{confirmed: boolean}`. */
   sendToolResult(toolCallId: string, result: unknown): void {
     this.#tools.answer(toolCallId, { state: 'output-available', output: result ?? null });
   }
@@ -202,8 +205,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   /**
-   * Sends the answer to a question, or with an `errorText` declines it. Resolves when the server has accepted it. Rejects when the server refuses
-   * it: after `answer_refused` the question is still open.
+   * Sends the answer to a question, or declines the question when `answer` has an `errorText`. Resolves when the server has accepted the answer. Rejects
+   * when the server has refused it. After the error `answer_refused` the question is still open.
    */
   sendAnswer(toolCallId: string, answer: ExecutorResult): Promise<void> {
     return new Promise((resolve, reject) =>
@@ -238,17 +241,17 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.connection.send({ type: 'floor', data: {} });
   }
 
-  /** The messages with chunks that wait for a reader, oldest first. */
+  /** The messages with chunks that no response has read, oldest first. */
   get pending(): Pending[] {
     return this.#responses.buffered;
   }
 
-  /** Removes and returns the chunks of a message that wait for a reader, to show them without a response. */
+  /** Removes and returns the chunks of a message that no response has read, for a page that shows them without a response. */
   takePending(messageId: string): Chunk[] {
     return this.#responses.takeBuffered(messageId);
   }
 
-  /** Whether the page has all chunks, and no more follow before it sends something. */
+  /** Whether the chat has read all chunks, and no more follow before the page sends something. */
   get isAtRest(): boolean {
     return this.#responses.isAtRest;
   }
@@ -263,7 +266,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.#receiver.resync();
   }
 
-  /** Call it when the page loaded these messages over HTTP. The outcomes of their calls then arrive without a replay of the messages. */
+  /**
+   * Call it when the page has loaded these messages over HTTP. The transport then passes on later outcomes of their calls, although the chunks of
+   * these calls never arrived.
+   */
   load(messages: readonly M[]): void {
     this.#responses.load(messages);
   }
@@ -277,7 +283,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const { connection } = this;
     const responses = this.#responses;
     await connection.until(() => connection.state.status === 'live', signal);
-    // Wait for the end of the replay: a chat that reads in the middle of it would show only the beginning of the message.
+    // Wait until the server has sent all earlier chunks. A chat that starts to read before that would show only the beginning of the message.
     const isComplete = () => responses.unread !== null && connection.isCaughtUp;
     if (this.#receiver.isRunning) await connection.until(isComplete, signal, UNREAD_MS);
     return responses.unread;
@@ -314,7 +320,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const isTargetAnswered = answered.some(({ message }) => message === target);
     const repeats = isTargetAnswered ? [] : this.#calls.approvedWithoutOutput(target);
     const isAnswered = answered.length > 0 || repeats.length > 0;
-    // `useChat` reuses the body of the last request when it sends answers automatically, so the trigger may be a leftover: answers win.
+    // When `useChat` sends answers automatically, it repeats the body of the last request, so the trigger may be that of an earlier request. If
+    // there are answers, ignore the trigger.
     const continues = !isAnswered && (options.body as { trigger?: string } | undefined)?.trigger === CONTINUE;
     if (!isAnswered && !continues) this.#checkContinues(target);
     for (const message of [target, ...answered.map((one) => one.message)]) this.#responses.show(message);
@@ -340,8 +347,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   /**
-   * Throws when no call of the message waits. A `sendAutomaticallyWhen` helper that sends settled calls again and again then gets one error
-   * instead of endless empty responses.
+   * Throws when all calls of the message have an outcome. With a `sendAutomaticallyWhen` helper that sends such calls again after every response, the
+   * chat then gets one error instead of endless empty responses.
    */
   #checkContinues(target: M): void {
     const calls = callsOfLastStep(target);

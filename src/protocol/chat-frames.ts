@@ -25,8 +25,8 @@ export function readChatFrameValue(json: unknown): ChatRequest {
   if (success) return { type, ...data } as ChatRequest;
   const [issue] = error.issues;
   const message = `"${issue?.path.join('.')}" of a ${type} frame is not valid: ${issue?.message}.`;
-  // A rejection names the failed request by its `requestId`. A frame without a valid one gets `invalid_frame`: a client could make the server send as
-  // much as it sends itself, if the server repeated every name.
+  // The error repeats the `requestId` of the frame, unless that is missing or not valid. A server that repeated ids of any length would send back as
+  // much as a client sends.
   const name = clientId.safeParse(requestId);
   if (!name.success) throw new ProtocolError('invalid_frame', message);
   throw new ProtocolError('bad_request', message, { requestId: name.data });

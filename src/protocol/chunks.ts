@@ -23,13 +23,13 @@ type Exact<T> = T extends readonly (infer Item)[]
       ? { [K in keyof T]: undefined extends T[K] ? Exact<Exclude<T[K], undefined>> : Exact<T[K]> }
       : T;
 
-/** Where a tool runs (server or client) and whether the user is asked first: these two facts give the four kinds of tool. */
+/** The facts about the tool of a call, as `toolMetadata` has them: where the tool runs (server or client), whether the user is asked first, and more. */
 export type ToolFacts = Exact<z.infer<typeof toolFacts>>;
 
 /** A question to the user: its kind, its text, and the schema of the answer. */
 export type Question = Exact<z.infer<typeof question>>;
 
-/** A question as a client gets it in `toolMetadata`: with the time at which it expires. */
+/** A question as a client gets it in `toolMetadata`, with the time at which the question expires. */
 export type AskedQuestion = NonNullable<ToolFacts['question']>;
 
 /** What the server writes into the metadata of an assistant message. */
@@ -44,10 +44,10 @@ export type Citation = NonNullable<MessageMetadata['citations']>[number];
 /** A request that the server accepted; `messageId` is the message in which the agent answers it. */
 export type AcceptedRequest = Exact<z.infer<typeof acceptedRequest>>;
 
-/** A call that waits for an answer of a client. */
+/** A call that waits for the user or for a client. */
 export type WaitingAnswer = z.infer<typeof waitingCall>;
 
-/** What a model accepts and produces beside text. */
+/** What a model accepts and produces besides text. */
 export type SessionCapabilities = z.infer<typeof modelCapabilities>;
 
 /** The data of each `data-*` chunk, by its name without `data-`. */
@@ -59,12 +59,12 @@ export type SessionInfo = DataParts['session'];
 /** Why the server asks the model again. */
 export type WaitingReason = DataParts['waiting']['reason'];
 
-/** Tools by name: of `defineTool`, or of the AI SDK. */
+/** Tools by name. A tool comes from `defineTool` or from the AI SDK. */
 export type ToolRecord = ToolSet;
 
 /**
- * The types that the tools of a record have in the parts of a message: `InferUITools` of the AI SDK, and for each tool of `defineTool` also `runsOn`. Without
- * a particular record (`ToolRecord` itself), a part may show any tool.
+ * The types that the tools of a record have in the parts of a message: `InferUITools` of the AI SDK, and for each tool of `defineTool` also `runsOn`. For the
+ * general type `ToolRecord`, a part may show any tool.
  */
 export type MessageTools<TOOLS extends ToolRecord> = string extends keyof TOOLS
   ? UITools
@@ -122,7 +122,7 @@ export function toolTimedOut(toolName: string): string {
   return `${toolName} did not finish in time. The outcome is unknown.`;
 }
 
-/** The error text of a call whose changes were discarded, because another call had changed the same data meanwhile. */
+/** The error text of a call whose changes were discarded, because another call changed the same data while the tool ran. */
 export function stateConflict(toolName: string): string {
   return `${toolName} ran, but another call had changed the same data: nothing of it was kept`;
 }
@@ -139,5 +139,8 @@ export const INTERRUPTED = 'Interrupted by the user';
 /** The error text of a call whose arguments are broken or cut off. */
 export const ARGUMENTS_UNREADABLE = 'The arguments of the call could not be read';
 
-/** Name of the confirmation tool in the confirmation-as-a-tool dialect. */
+/**
+ * The name of ADK's confirmation tool. With the server option `confirmations: 'tool'`, each confirmation is a call of this tool instead of an
+ * approval request.
+ */
 export const CONFIRMATION_TOOL = 'adk_request_confirmation';

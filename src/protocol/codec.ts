@@ -8,10 +8,10 @@ export const FRAME_VERSION = '1.0';
 /** The WebSocket subprotocol of a client that reads chunk ids, several blocks in one frame, and sound in binary frames. */
 export const SUBPROTOCOL = 'duologue.v1';
 
-/** The WebSocket subprotocol with all of `SUBPROTOCOL`, for a client that stays connected as a watcher while another connection is active. */
+/** The WebSocket subprotocol of a client that reads all that a client of `SUBPROTOCOL` reads, and stays connected while another connection is active. */
 export const WATCHING_SUBPROTOCOL = 'duologue.v2';
 
-/** Prefix of the subprotocol that carries the key of the server, in base64url. */
+/** The prefix of the subprotocol in which a client sends its key for the server. The key follows in base64url. */
 export const KEY_SUBPROTOCOL = 'duologue.key.';
 
 /** The block that ends a response over SSE and a turn over BIDI. */
@@ -35,7 +35,7 @@ export function parseChunkId(text: string): ChunkId | null {
   return match?.[1] !== undefined && Number.isSafeInteger(seq) ? { epoch: match[1], seq } : null;
 }
 
-/** Encodes a chunk as an SSE block. Most chunks are deltas; a template string encodes them faster than `JSON.stringify` would. */
+/** Encodes a chunk as an SSE block. Most chunks are deltas, and a template string encodes a delta faster than `JSON.stringify` would. */
 export function encodeBlock(chunk: Chunk | ApprovalResponse, id?: string): string {
   const line = id === undefined ? '' : `id: ${id}\n`;
   if ((chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && !chunk.providerMetadata) {
@@ -44,7 +44,7 @@ export function encodeBlock(chunk: Chunk | ApprovalResponse, id?: string): strin
   return `${line}data: ${JSON.stringify(chunk)}\n\n`;
 }
 
-/** A client frame as text, in its envelope. */
+/** Encodes a client frame as text, in its envelope `{type, version, data}`. */
 export function encodeFrame<T extends keyof FrameData>(type: T, data: FrameData[T]): string {
   return JSON.stringify({ type, version: FRAME_VERSION, data });
 }
@@ -59,8 +59,8 @@ export interface Block {
 }
 
 /**
- * Splits SSE text, which may arrive cut anywhere, into blocks. It ignores comments and unknown fields. It scans each piece of text
- * once, also when a large block arrives in many pieces.
+ * Splits SSE text into blocks. A piece of text may end anywhere in a block. The decoder ignores comments and unknown fields. It scans
+ * each piece of text once, even when a large block arrives in many pieces.
  */
 export class BlockDecoder {
   #line = '';
@@ -71,7 +71,7 @@ export class BlockDecoder {
   push(text: string): Block[] {
     if (text === '') return [];
     const blocks: Block[] = [];
-    // A line feed right after a carriage return is the second half of one line end.
+    // The piece before this one ended with a carriage return. A line feed right after it belongs to the same line end.
     let from = this.#afterReturn && text.startsWith('\n') ? 1 : 0;
     this.#afterReturn = text.endsWith('\r');
     let feed = text.indexOf('\n', from);
@@ -87,7 +87,7 @@ export class BlockDecoder {
     return blocks;
   }
 
-  /** Ends the stream. A block that no empty line ended may be incomplete, so it is discarded. */
+  /** Ends the stream. A last block without an empty line after it may be incomplete, so it is discarded. */
   end(): Block[] {
     this.#line = '';
     this.#id = undefined;
@@ -116,17 +116,17 @@ function fieldValue(line: string, at: number): string {
   return line.slice(line[at] === ' ' ? at + 1 : at);
 }
 
-/** Kinds of binary frame. */
+/** The values of the first byte of a binary frame. */
 export const BINARY = { audioUp: 1, audioDown: 2, video: 3 } as const;
 
-/** The bytes of a binary frame before its payload. */
+/** The number of bytes in a binary frame before its payload. */
 export const BINARY_HEADER = 8;
 
 /** A binary frame: PCM with its sample rate, or a JPEG picture (rate 0). */
 export interface BinaryFrame {
   kind: (typeof BINARY)[keyof typeof BINARY];
   sampleRate: number;
-  /** The number of the utterance that sound from the server belongs to; 0 in frames that clients send. */
+  /** The number of the utterance that the server's sound belongs to. Frames of clients have no utterance: these bytes are 0 in them. */
   utterance?: number;
   payload: Uint8Array;
 }
@@ -139,7 +139,7 @@ export function encodeBinary(frame: BinaryFrame): Uint8Array {
   return bytes;
 }
 
-/** Writes the header of a binary frame, byte by byte: a `DataView` would cost more than the whole frame. */
+/** Writes the header of a binary frame. It writes byte by byte, because creating a `DataView` would take longer. */
 export function writeBinaryHeader(
   bytes: Uint8Array,
   { kind, utterance = 0, sampleRate }: { kind: number; utterance?: number; sampleRate: number },

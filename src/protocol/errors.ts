@@ -9,13 +9,13 @@ interface ErrorMeaning {
 export const ERRORS = {
   /** The body is not JSON. */
   bad_json: { status: 400, retryable: false },
-  /** Something is missing or of the wrong type; the message says what. */
+  /** A field is missing or not valid. `message` names it. */
   bad_request: { status: 400, retryable: false },
   /** The message has neither text nor a file. */
   empty_message: { status: 400, retryable: false },
-  /** There is no such frame. */
+  /** The server does not know the type of the frame. */
   unknown_frame: { status: 400, retryable: false },
-  /** Frames have version 1.0. */
+  /** The `version` of the frame is not `1.0`. */
   bad_version: { status: 400, retryable: false },
   /** A text frame is not JSON. */
   invalid_frame: { status: 400, close: 1002, retryable: false },
@@ -25,25 +25,25 @@ export const ERRORS = {
   forbidden: { status: 403, close: 4403, retryable: false },
   /** There is no such session or file, or it belongs to another user. */
   not_found: { status: 404, close: 4404, retryable: false },
-  /** The path exists with another method; see `Allow`. */
+  /** The path does not take this HTTP method. The header `Allow` lists the methods that it takes. */
   method_not_allowed: { status: 405, retryable: false },
-  /** The connection was silent, or a body or frame took too long to arrive. */
+  /** The client was silent for too long, or a body or frame took too long to arrive. */
   idle: { status: 408, close: 4002, retryable: true },
   /** The message answers no open call. */
   nothing_to_answer: { status: 409, retryable: false },
-  /** The message is not the last one, not the agent's, or was not cut (S30). */
+  /** The message to continue is not the last one, is not the agent's, or was not cut (S30). */
   nothing_to_continue: { status: 409, retryable: false },
-  /** The answer does not count (T11). */
+  /** The call does not wait for this answer, or the answer does not fit the arguments or the schema of the call (T11, T13, T34b). */
   answer_refused: { status: 409, retryable: false },
-  /** Another connection took the session over. */
+  /** Another connection of the session became the active one, and this client cannot stay connected beside it. */
   taken_over: { status: 409, close: 4001, retryable: false },
   /** The session has reached its size limit (S26); start another one. */
   session_full: { status: 413, retryable: false },
-  /** Something is larger than A1 allows. */
+  /** A part of the request is larger than rule A1 allows. */
   too_large: { status: 413, close: 1009, retryable: false },
   /** The body is not JSON, or a file has a type that the server does not accept. */
   unsupported_media: { status: 415, retryable: false },
-  /** The bytes are not the image that they should be. */
+  /** The data are not a valid image of a type that the server accepts. */
   bad_image: { status: 422, retryable: false },
   /** The bytes of a file are not what its type says, or the file is empty. */
   bad_file: { status: 422, retryable: false },
@@ -55,11 +55,11 @@ export const ERRORS = {
   rate_limited: { status: 429, retryable: true },
   /** Too many messages or answers wait in this session. */
   busy: { status: 429, retryable: true },
-  /** The client does not read. */
+  /** The client reads too slowly what the server sends. */
   too_slow: { status: 429, close: 4003, retryable: true },
   /** The client sent too many frames. */
   flooded: { status: 429, close: 1008, retryable: true },
-  /** A fault of the server. */
+  /** The server failed in a way that no other code describes. */
   internal: { status: 500, close: 1011, retryable: true },
   /** The model failed, or cannot be reached. */
   model_error: { status: 502, retryable: true },
@@ -69,11 +69,11 @@ export const ERRORS = {
   overloaded: { status: 503, close: 1013, retryable: true },
   /** Another server owns the session now (E6). */
   moved: { status: 503, close: 4004, retryable: true },
-  /** The server restarts. */
+  /** The server is shutting down. */
   shutting_down: { status: 503, close: 1012, retryable: true },
 } as const satisfies Record<string, ErrorMeaning>;
 
-/** A code from the table above. */
+/** The code of an error. */
 export type ErrorCode = keyof typeof ERRORS;
 
 /** The JSON body of an HTTP error and the data of a `data-error` chunk. */
@@ -105,7 +105,7 @@ export class ProtocolError extends Error {
     this.requestId = options.requestId;
   }
 
-  /** The same error with the `requestId` of the request that failed. */
+  /** Returns the same error with the `requestId` of the request that failed. */
   about(requestId: string | undefined): ProtocolError {
     if (requestId === undefined) return this;
     return new ProtocolError(this.code, this.message, { retryAfterMs: this.retryAfterMs, requestId });
@@ -126,7 +126,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Converts any thrown value to a `ProtocolError`. Any other error becomes `internal`, and its message is not sent to clients. */
+/** Returns a thrown `ProtocolError`. Any other thrown value becomes an error with the code `internal`, so that clients do not get its message. */
 export function toProtocolError(thrown: unknown): ProtocolError {
   if (thrown instanceof ProtocolError) return thrown;
   return new ProtocolError('internal', 'Something went wrong on the server. Please try again.');

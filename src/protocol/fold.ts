@@ -1,7 +1,7 @@
 import type { Chunk, Message, MessageMetadata, MessagePart } from './chunks.ts';
 import { hasOutcome, type ToolCallState } from './tool-call.ts';
 
-/** A tool part while it is being built: the states of the AI SDK share these fields. */
+/** A tool part while it is being built. The AI SDK has a type for each state of a part; these are the fields of all of them. */
 interface ToolPart {
   type: string;
   toolCallId: string;
@@ -27,7 +27,7 @@ type BlockPart = Extract<MessagePart, { type: 'text' | 'reasoning' }>;
 
 /**
  * Builds a message from its chunks, as the AI SDK's client does, so that the server stores the same message that the browser shows. `message` can be
- * read after any chunk. It changes with the next one: copy it to keep it.
+ * read after any chunk. The next chunk changes that object, so copy it to keep its current content.
  */
 export class MessageFold {
   readonly message: Message;
@@ -106,7 +106,7 @@ export class MessageFold {
     }
   }
 
-  /** Writes the user's decision into the part of the call, as the AI SDK's client does. Only the first decision counts. */
+  /** Writes the user's decision into the part of the call, as the AI SDK's client does. A second decision on the same call changes nothing. */
   decide(toolCallId: string, approved: boolean, reason?: string): void {
     const part = this.#calls.get(toolCallId);
     if (part?.state !== 'approval-requested' || !part.approval) return;
@@ -114,7 +114,7 @@ export class MessageFold {
     part.state = 'approval-responded';
   }
 
-  /** The text and reasoning blocks that are not ended yet, with the ids of their chunks. */
+  /** The text and reasoning blocks that have not ended, with the ids of their chunks. */
   get openBlocks(): { id: string; part: BlockPart }[] {
     return [...this.#open].map(([id, part]) => ({ id, part }));
   }
@@ -190,7 +190,7 @@ function isData(chunk: Chunk): chunk is DataChunk {
   return chunk.type.startsWith('data-');
 }
 
-/** Merges objects recursively and replaces every other value, as the AI SDK merges message metadata. Undefined changes nothing. */
+/** Merges objects recursively and replaces every other value, as the AI SDK merges message metadata. A field that is undefined in `changes` keeps its value. */
 export function merge(base: object, changes: object): object {
   const merged = new Map<string, unknown>(Object.entries(base));
   for (const [key, value] of Object.entries(changes)) {
@@ -201,7 +201,7 @@ export function merge(base: object, changes: object): object {
   return Object.fromEntries(merged);
 }
 
-/** Whether a value is an object that has fields. */
+/** Whether a value is an object and no array. */
 export function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -9,7 +9,7 @@ import { clientId } from './wire/values.ts';
 
 type FrameType = keyof FrameData;
 
-/** A request that may have a `requestId`. A client that repeats a request after a lost connection sends the same `requestId`. */
+/** A request that may have a `requestId`. A client that lost its connection sends the request again with the same `requestId`. */
 interface Named {
   requestId?: string | undefined;
 }
@@ -17,7 +17,10 @@ interface Named {
 /** Which side detects when the user's speech starts and ends: the client, which sends `start` and `stop`, or the model (`server`). */
 export type Detection = 'client' | 'server';
 
-/** The content of an `interrupt` frame: the message (absent: the one being streamed), and how many milliseconds of its sound were played. */
+/**
+ * The content of an `interrupt` frame: the interrupted message, and how many milliseconds of its sound were played. Without `messageId` it is the
+ * message being streamed.
+ */
 export interface Heard {
   messageId: string | undefined;
   playedMs: number | undefined;
@@ -50,7 +53,10 @@ export type ClientFrame =
 /** A binary frame of a client after validation. */
 export type ClientBinary = { type: 'audio'; pcm: Uint8Array } | { type: 'video'; jpeg: Uint8Array };
 
-/** Reads a text frame of a client: the envelope `{type, version, data}`, or the fields of `data` beside `type`. Throws a `ProtocolError`. */
+/**
+ * Reads a text frame of a client. The frame is an envelope `{type, version, data}`, or an object with `type` and the fields of `data`.
+ * Throws a `ProtocolError`.
+ */
 export function readFrame(text: string, limits: Limits = LIMITS): ClientFrame {
   let json: unknown;
   try {
@@ -75,7 +81,7 @@ export function readFrameValue(json: unknown, limits: Limits = LIMITS): ClientFr
     throw new ProtocolError('unknown_frame', `Unknown frame type ${JSON.stringify(type.slice(0, 64))}.`);
   if (version !== undefined && version !== FRAME_VERSION)
     throw new ProtocolError('bad_version', `Frame version must be "${FRAME_VERSION}".`);
-  // A `video_frame` without envelope has a field `data` of its own, which is text.
+  // A `video_frame` without an envelope also has a field `data`, but that is text and not an object.
   const fields = isRecord(data) ? data : json;
   try {
     return meaningOf(type as FrameType, fields, limits);
@@ -99,7 +105,7 @@ export function readBinaryFrame(bytes: Uint8Array, limits: Limits = LIMITS): Cli
   }
 }
 
-/** The `requestId` of a frame that was rejected because of another field; undefined when the frame has no valid one. */
+/** Returns the `requestId` of a frame that is rejected because of another field; undefined when the frame has no valid `requestId`. */
 function nameIn({ requestId }: Record<string, unknown>): string | undefined {
   const { data } = clientId.safeParse(requestId);
   return data;
@@ -172,8 +178,8 @@ function checkJpeg(isJpeg: boolean, bytes: number, limits: Limits): void {
 }
 
 /**
- * Whether a text is base64. The expression searches for one wrong character, because an expression that must match a whole text of
- * megabytes overflows the stack of newer JavaScript engines.
+ * Whether a text is base64. The regular expression searches for one wrong character. An expression that must match the whole text
+ * would overflow the stack of newer JavaScript engines when the text has megabytes.
  */
 function isBase64(text: string): boolean {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
@@ -181,7 +187,7 @@ function isBase64(text: string): boolean {
   return text.length % 4 === 0 && body !== '' && !/[^A-Za-z0-9+/]/.test(body);
 }
 
-/** A `tool_result` is a decision (`status`), an output (`result`), a failure (`error`), or a decision and one of these. */
+/** Reads the answers of a `tool_result` frame: a decision (`status`), an output (`result`), a failure (`error`), or a decision with one of the other two. */
 function answersOf(frame: FrameData['tool_result'], limits: Limits): Answer[] {
   const { toolCallId, status, reason, error, result, payload } = frame;
   const answers: Answer[] = [];
@@ -192,7 +198,7 @@ function answersOf(frame: FrameData['tool_result'], limits: Limits): Answer[] {
     if (!approved) return answers;
   }
   if (error !== undefined) answers.push(failureOf(toolCallId, error, limits));
-  // Beside a status, a null result means that there is no output yet.
+  // In a frame with a `status`, a null `result` means that there is no output yet.
   else if (result !== undefined && (result !== null || status === undefined))
     answers.push(outputOf(toolCallId, result, limits));
   if (answers.length === 0)

@@ -4,14 +4,14 @@ import { isSettled, type ToolCallEvent, type ToolCallState, transition } from '.
 import { chunkSchema } from './wire/chunks.ts';
 import { TRANSIENT_DATA } from './wire/data.ts';
 
-/** The transport of a checked stream: BIDI has steps around approval requests, SSE has none. */
+/** The transport of a checked stream. Over BIDI there are steps around approval requests, over SSE there are none. */
 export type GrammarMode = 'sse' | 'bidi';
 
 type Say = (message: string) => void;
 
 /**
- * Checks the fields and the order of the chunks of one session, response after response. `push` returns what is wrong with a
- * chunk, one text for each fault; the list is empty when the chunk is right. For tests: it validates every chunk.
+ * Checks the fields and the order of the chunks of one session, response after response. `push` returns one text for each fault of
+ * a chunk; the list is empty when the chunk is right. It is for tests, because it validates every chunk with zod, which is slow.
  */
 export class Grammar {
   private readonly mode: GrammarMode;
@@ -24,7 +24,7 @@ export class Grammar {
   private finished = false;
   private step: 'none' | 'empty' | 'asking' = 'none';
 
-  /** `own`: the names of the data that the application declared. */
+  /** `own`: the names of the `data-*` chunks that the application declared, without `data-`. */
   constructor(mode: GrammarMode, own: readonly string[] = []) {
     this.mode = mode;
     this.own = own;
@@ -83,7 +83,7 @@ export class Grammar {
         break;
       case 'tool-input-available':
         if (this.earlier.has(chunk.toolCallId)) say(`call ${chunk.toolCallId} is of an earlier step`);
-        // An approved client call whose output is missing is announced again.
+        // The server sends this chunk a second time for an approved client call whose output is missing.
         if (this.calls.get(chunk.toolCallId) !== 'approval-requested')
           this.move(chunk.toolCallId, 'input', say);
         // The response ends after the call of a client tool, and a later response cannot continue an open text block.
@@ -117,7 +117,7 @@ export class Grammar {
     return wrong;
   }
 
-  /** Call it at the end of the stream. Returns the faults of an incomplete stream, one text for each. */
+  /** Call it at the end of the stream. Returns one text for each fault, such as an open text block or a missing `finish`. */
   end(): string[] {
     const wrong: string[] = [];
     this.closed((message) => wrong.push(`end: ${message}`));
@@ -125,7 +125,7 @@ export class Grammar {
     return wrong;
   }
 
-  /** The calls that are not settled. */
+  /** The ids of the calls that have no outcome. */
   openCalls(): string[] {
     return [...this.calls].filter(([, state]) => !isSettled(state)).map(([id]) => id);
   }
@@ -171,7 +171,7 @@ const transient: ReadonlySet<string> = new Set(TRANSIENT_DATA.map((name) => `dat
 /** The chunks that may come in a step over BIDI. */
 const inStep: ReadonlySet<string> = new Set(['start-step', 'tool-approval-request', 'finish-step']);
 
-/** What is wrong with the fields of a chunk: fields that are missing, unknown, or of the wrong type. */
+/** Returns one text for each field of a chunk that is missing, unknown, or of the wrong type. */
 function wrongFields(schema: z.ZodType, chunk: Chunk): string[] {
   const { error } = schema.safeParse(chunk, { reportInput: true });
   return (error?.issues ?? []).flatMap((issue) => {

@@ -1,8 +1,8 @@
 /**
  * What crosses the wire: chunks, frames and their encoding, the life cycle of a tool call, limits and errors. Server and client
  * both import it. `wire/` declares every chunk, frame and data part once, and `errors.ts` every error code. Nothing here does
- * input or output, reads a clock or keeps state between two calls, except objects that the caller makes (a decoder, a fold, a
- * grammar). A change here is a change of PROTOCOL.md, whose tables a test writes from the declarations.
+ * input or output or reads a clock. Only objects that a caller creates (a decoder, a fold, a grammar) keep state. A change here is
+ * a change of PROTOCOL.md, whose tables a test writes from the declarations.
  */
 export * from './chunks.ts';
 export {

@@ -5,22 +5,22 @@ export interface Limits {
   imageBytes: number;
   /** A file of a message that is no image. */
   fileBytes: number;
-  /** Pixels of an image, and of its longer side: a small file can decode to a huge image. */
+  /** Pixels of an image, and of its longer side. They are limited because a small file can decode to a huge image. */
   imagePixels: number;
   imageSide: number;
   /** Files in one message. */
   files: number;
-  /** All text of one message. */
+  /** The length of all text of one message. */
   textLength: number;
   /** The `metadata` of a user message, as JSON. */
   metadataBytes: number;
-  /** An id in a request. The server creates no longer ones. */
+  /** The length of an id in a request. Ids that the server creates are not longer. */
   idLength: number;
-  /** The reason of a decision; the rest is cut off. */
+  /** The length of the reason of a decision. The server cuts off the rest. */
   reasonLength: number;
-  /** The error text of a browser tool; the rest is cut off. */
+  /** The length of the error text of a browser tool. The server cuts off the rest. */
   errorLength: number;
-  /** Microphone sound in one frame: ten seconds. */
+  /** Microphone sound in one frame. The default is ten seconds of sound. */
   audioBytes: number;
   /** Nested objects and arrays in a value that is stored. */
   depth: number;
@@ -43,7 +43,7 @@ export const LIMITS: Readonly<Limits> = {
   depth: 100,
 };
 
-/** Cuts a text to a length, and never inside a surrogate pair. */
+/** Cuts a text to a length. It makes the text one unit shorter rather than cut inside a surrogate pair. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);

@@ -1,7 +1,7 @@
-/** Checks a value: returns null for a valid one, and for an invalid one a description of valid values, such as `a string or a function`. */
+/** Checks a value. Returns null when it is valid, else a description of valid values, such as `a string or a function`. */
 export type Check = (value: unknown) => string | null;
 
-/** What each option of a type must be. Every option is declared once: a test writes docs/options.md from these checks. */
+/** The check of each option in the type `T`. `npm run options` writes docs/options.md from these checks. */
 export type OptionChecks<T> = { readonly [Name in keyof T]-?: Check };
 
 /**

@@ -10,7 +10,7 @@ type Result<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly Issue[] };
 
-/** A schema of any library that follows Standard Schema, such as zod or valibot. Its validation must not be asynchronous. */
+/** A schema of any library that implements Standard Schema, such as zod or valibot. Its validation must not be asynchronous. */
 export interface DataSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly validate: (value: unknown) => Result<Output> | Promise<Result<Output>>;
@@ -23,12 +23,12 @@ export type DataSchemas = Readonly<Record<string, DataSchema>>;
 
 type TypesOf<Schema> = Schema extends DataSchema ? NonNullable<Schema['~standard']['types']> : never;
 
-/** The data parts that an application declared, as messages have them. Without a particular record of schemas there are none. */
+/** The types of the data parts that an application declared, as messages have them. For the general type `DataSchemas` there are none. */
 export type OwnDataParts<SCHEMAS extends DataSchemas> = string extends keyof SCHEMAS
   ? unknown
   : { [Name in keyof SCHEMAS & string]: TypesOf<SCHEMAS[Name]>['output'] };
 
-/** A transient value of data that an application declared, as a page gets it. */
+/** A transient chunk with data that an application declared, as a page gets it. */
 export type OwnTransientData<SCHEMAS extends DataSchemas> = string extends keyof SCHEMAS
   ? never
   : {
@@ -43,20 +43,23 @@ export type OwnTransientData<SCHEMAS extends DataSchemas> = string extends keyof
 /** The names of the data parts that an application declared. */
 export type OwnDataName<SCHEMAS extends DataSchemas> = keyof SCHEMAS & string;
 
-/** What a tool passes for a data part: the value before its schema changes it. */
+/** The value that a tool passes for a data part, before the schema of the part transforms it. */
 export type OwnDataInput<
   SCHEMAS extends DataSchemas,
   Name extends OwnDataName<SCHEMAS>,
 > = string extends keyof SCHEMAS ? unknown : TypesOf<SCHEMAS[Name]>['input'];
 
-/** What is wrong with a name for own data; null when it can be declared. */
+/** Returns why an application cannot declare data with this name; null when it can. */
 export function ownDataNameFault(name: string): string | null {
   if (Object.hasOwn(DATA, name)) return 'the protocol has a chunk of that name';
   if (/^[A-Za-z][\w-]*$/.test(name) && name.length <= LIMITS.idLength) return null;
   return 'a name has letters, digits, "-" and "_", and begins with a letter';
 }
 
-/** The value of own data as its schema makes it. Throws an error with a clear text for a value that does not fit, and for a name that is not declared. */
+/**
+ * Validates a value for data that the application declared, and returns it as its schema transforms it. Throws an error when the name
+ * is not declared or the value does not fit. The text of the error continues a sentence about the data: `it does not fit its schema: …`.
+ */
 export function readOwnData(schemas: DataSchemas, name: string, value: unknown): unknown {
   const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
   if (!schema) throw new Error('it is not declared in the option "data" of createDuologue');

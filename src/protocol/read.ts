@@ -21,7 +21,7 @@ export type Input =
   | { kind: 'answers'; messageId: string | undefined; answers: Answer[] }
   | { kind: 'continuation'; messageId: string };
 
-/** Reads the body of `POST /stream` or a `message` frame. With the trigger `continue-message` its messages are not read. Throws a `ProtocolError`. */
+/** Reads the body of `POST /stream` or a `message` frame. With the trigger `continue-message` it ignores the messages. Throws a `ProtocolError`. */
 export function readRequest(
   { trigger, messageId, messages }: { trigger?: unknown; messageId?: unknown; messages?: unknown },
   limits: Limits = LIMITS,
@@ -38,8 +38,8 @@ const NAME_LENGTH = 256;
 const URL_LENGTH = 2_048;
 
 /**
- * Reads the last message of a list strictly, and nothing before it. Its content is in `parts`, in `content` (text or parts) and in
- * `experimental_attachments`; unknown parts are ignored. Throws a `ProtocolError`.
+ * Reads the last message of a list, and ignores the messages before it. The content of the message is in `parts`, or without parts in
+ * `content` (text or parts), and in `experimental_attachments`. Parts of unknown types are ignored. Throws a `ProtocolError`.
  */
 export function readInput(messages: unknown, limits: Limits = LIMITS): Input {
   if (!Array.isArray(messages) || messages.length === 0) {
@@ -76,7 +76,7 @@ function readAnswers(parts: Fields[], limits: Limits): Answer[] {
   return answersIn(parts, limits);
 }
 
-/** The metadata of a user message without the keys of the server; null when nothing is left. */
+/** Returns the metadata of a user message without the keys that only the server writes; null when no other key is left. */
 function readMetadata(value: unknown, limits: Limits): PageMetadata | null {
   if (value == null) return null;
   if (!isRecord(value)) throw refusal('The "metadata" of a message must be an object.');
@@ -96,7 +96,7 @@ function partsOf(message: Fields): Fields[] {
   if (parts == null && content == null && attachments == null)
     throw refusal('The last message has no "parts" and no "content".');
   const own = list(parts, '"parts"');
-  // Older clients also write the text of the parts into `content`: reading both would double it.
+  // Older clients also write the text of the parts into `content`. Reading both would give the text twice.
   const written =
     own.length > 0
       ? own

@@ -10,15 +10,15 @@ export type DetectSpeech = (onSpeech: (isSpeech: boolean) => void) => SpeechDete
 
 /** 20 ms at 16 kHz: the step in which sound is measured. */
 const STEP = 320;
-/** Speech starts when `LOUD_STEPS` of the last `WITHIN` steps were loud, and `VOICED_STEPS` of those were voiced. */
+/** Speech starts when at least `LOUD_STEPS` of the last `WITHIN` steps were loud, and at least `VOICED_STEPS` of these were voiced. */
 const LOUD_STEPS = 3;
 const VOICED_STEPS = 2;
 const WITHIN = 6;
-/** How many times louder than the background speech is. */
+/** A step is loud when it is more than this many times louder than the background. */
 const ABOVE_BACKGROUND = 3;
 /** The largest change from sample to sample that a voice has, as a share of its power. Hiss, rain and knocks have a larger change. */
 const ROUGHEST = 0.4;
-/** The coefficient of a high-pass at about 130 Hz, which removes rumble before the change is measured. */
+/** The coefficient of a high-pass filter at about 130 Hz. It removes rumble before the change from sample to sample is measured. */
 const HIGH_PASS = 0.95;
 
 /** Options of the energy detector. */
@@ -30,8 +30,8 @@ export interface EnergyDetectorOptions {
 }
 
 /**
- * A speech detector (VAD) by loudness: it takes sound for speech that is louder than the background and voiced. It is small and needs no
- * model. It ignores hiss and knocks, but cannot tell a voice from music.
+ * A speech detector (VAD) that measures loudness. It takes sound for speech when the sound is voiced and louder than the background. It
+ * is small and needs no model. It ignores hiss and knocks, but cannot tell a voice from music.
  *
  * @example
  * const detector = energyDetector({ sensitivity: 0.7 })((isSpeech) => console.log(isSpeech));
@@ -41,7 +41,7 @@ export function energyDetector({
   sensitivity = 0.5,
   quietMs = 700,
 }: EnergyDetectorOptions = {}): DetectSpeech {
-  // On the scale of 16-bit samples, up to 32,767. Quieter sound is never speech, even in a silent room.
+  // The loudness of the quietest speech, on the scale of 16-bit samples (up to 32,767). Quieter sound is never speech, even in a silent room.
   const faintest = 350 * 4 ** (1 - 2 * sensitivity);
   // A whisper changes as much from sample to sample as hiss does, so a high sensitivity accepts rougher sound.
   const roughest = ROUGHEST + 5 * Math.max(0, sensitivity - 0.5);
@@ -59,7 +59,7 @@ export function energyDetector({
     let recent: ('quiet' | 'rough' | 'voiced')[] = [];
     const step = (loudness: number, roughness: number) => {
       const isLoud = loudness > Math.max(faintest, background * ABOVE_BACKGROUND);
-      // The background follows a quieter sound at once, and a louder one slowly.
+      // The measured background falls at once to the loudness of a quieter sound, and rises slowly to that of a louder one.
       background =
         loudness < background ? loudness : background + (loudness - background) * (isLoud ? 0.002 : 0.05);
       quiet = isLoud ? 0 : quiet + 1;

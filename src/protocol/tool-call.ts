@@ -39,12 +39,12 @@ export const TRANSITIONS: Readonly<Record<ToolCallState, Partial<Record<ToolCall
   'output-denied': {},
 };
 
-/** The state after an event, or null when the event cannot happen there. */
+/** Returns the state after an event; null when the event cannot happen in the given state. */
 export function transition(state: ToolCallState, event: ToolCallEvent): ToolCallState | null {
   return TRANSITIONS[state][event] ?? null;
 }
 
-/** Whether the part of a call shows its outcome. A preliminary output is none: the tool still runs. */
+/** Whether the part of a call shows its outcome. A preliminary output is no outcome, because the tool still runs. */
 export function hasOutcome(part: { state: ToolCallState; preliminary?: boolean | undefined }): boolean {
   return part.preliminary !== true && isSettled(part.state);
 }
@@ -66,7 +66,7 @@ export function waitingFor(call: WaitingCall): 'none' | 'server' | 'client' | 'p
     case 'input-streaming':
       return 'server';
     case 'input-available':
-      // An approved client call is shown again in this state when its output is still missing.
+      // When the output of an approved client call is missing, the server announces the call again, which sets this state.
       return call.asks && call.approved !== true ? 'server' : call.runsOn;
     case 'approval-requested':
       return 'person';
@@ -103,8 +103,8 @@ export function toolNameOf(part: { type: string; toolName?: unknown }): string |
 }
 
 /**
- * The answers in the parts of an assistant message, in order. An approval is read in every state of the part, because the SDK keeps it in parts that
- * already have an output. Parts without an answer are ignored.
+ * Returns the answers in the parts of an assistant message, in order. It reads a decision in every state of a part, because the AI SDK keeps the
+ * decision in parts that already have an output. It ignores parts without an answer.
  */
 export function answersIn(parts: readonly unknown[], limits: Limits = LIMITS): Answer[] {
   const answers: Answer[] = [];
@@ -142,7 +142,7 @@ export function reasonOf(reason: unknown, limits: Limits): { reason?: string } {
   return typeof reason === 'string' && reason !== '' ? { reason: cut(reason, limits.reasonLength) } : {};
 }
 
-/** The payload that the user sends to the tool with a decision; empty when there is none, or when it is nested too deep to be stored. */
+/** The payload that the user sends to the tool with a decision. The result is empty when there is no payload, or when it is nested too deep to be stored. */
 export function payloadOf(payload: unknown, limits: Limits): { payload?: unknown } {
   return payload === undefined || payload === null || !nestsWithin(payload, limits.depth) ? {} : { payload };
 }
@@ -160,8 +160,8 @@ export function failureOf(toolCallId: string, errorText: unknown, limits: Limits
 }
 
 /**
- * The input of an answer, which the server compares with the arguments of the call. An input that is nested too deep to compare
- * becomes null. Null equals the arguments of no call, so such an input counts as changed.
+ * Returns the input of an answer, which the server compares with the arguments of the call. An input that is nested too deep to
+ * compare becomes null. The arguments of a call are never null, so the server treats such an input as changed.
  */
 function bounded(input: unknown, limits: Limits): unknown {
   return nestsWithin(input, limits.depth) ? input : null;

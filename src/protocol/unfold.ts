@@ -6,9 +6,8 @@ type ToolPart = Extract<MessagePart, { toolCallId: string }>;
 type Approval = { id: string; descriptor?: unknown; requestReason?: string };
 
 /**
- * The chunks of a stored message, from which a client builds the same message. With `from`, only the chunks of the parts from that index on; for a
- * call in an earlier part, only the chunk with its outcome. Approval requests that were decided are left out, because no chunk of `ai` 6 can carry
- * the decision.
+ * Returns chunks from which a client builds this stored message. With `from`, the result has only the parts from that index on, and the outcomes of
+ * calls in earlier parts. It has no approval request that was decided, because no chunk of `ai` 6 can carry the decision.
  */
 export function unfold(message: Message, from = 0): Chunk[] {
   const { id: messageId, metadata, parts } = message;

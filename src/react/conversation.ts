@@ -80,18 +80,18 @@ export class Conversation {
     return this.#live;
   }
 
-  /** Calls the listener whenever the state changes. The returned function unsubscribes. */
+  /** Calls the listener whenever `state` changes. The returned function unsubscribes. */
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
-  /** Uses the callbacks, tools and mode of these options from now on. The session and the address of the server stay. */
+  /** Uses the callbacks, tools and mode of these options from now on. The session and the URL of the server do not change. */
   update(options: ConversationOptions): void {
     this.#options = options;
     this.chatSettled();
   }
 
-  /** Connects, and loads the messages. The returned function ends both. */
+  /** Connects, and loads the messages. The returned function stops the loading and closes the connection. */
   start(): () => void {
-    // Connect in a later task: React's strict mode mounts, unmounts and mounts again, and only the last mount may open a socket.
+    // Connect in a later task. React's strict mode mounts, unmounts and mounts again at once, and only the last mount may open a socket.
     const timer = setTimeout(() => void this.#load(this.#state.history.status === 'loading'), 0);
     return () => {
       clearTimeout(timer);
@@ -100,7 +100,7 @@ export class Conversation {
     };
   }
 
-  /** Loads the messages from the server again, and continues with the answer in progress. */
+  /** Loads the messages from the server again, and shows the answer in progress. */
   reload(): Promise<void> {
     return this.#load(true);
   }
@@ -113,7 +113,7 @@ export class Conversation {
     return this.#loadingOlder;
   }
 
-  /** Connects at once, and makes this page the active one if another page took over. */
+  /** Connects at once, without waiting for the next attempt. It also connects in the state `taken-over`. */
   async reconnect(): Promise<void> {
     this.chat.clearError();
     this.#live.connect(this.chat.id);
@@ -134,12 +134,12 @@ export class Conversation {
     await this.chat.sendMessage();
   }
 
-  /** Sends the answer to a question, or declines it, also while the agent answers. Its message changes when the server has accepted it. */
+  /** Sends the answer to a question, or declines the question, even while the agent answers. The message shows the answer when the server has accepted it. */
   answer(
     { toolCallId, messageId, approvalId: id }: PendingQuestion,
     answer: { output: unknown } | { errorText: string },
   ): Promise<void> {
-    // A sign-in is answered by the provider, and declined like an approval request.
+    // The user signs in at the provider, not here. A sign-in can only be declined here, like an approval request.
     if (id === undefined || 'output' in answer) return this.#live.sendAnswer(toolCallId, answer);
     return this.decide({ id, toolCallId, messageId, isConfirmation: false }, false, answer.errorText);
   }
@@ -152,7 +152,7 @@ export class Conversation {
     payload?: unknown,
   ): Promise<void> {
     const { id, toolCallId, messageId, isConfirmation } = approval;
-    // A chat that resumes a message builds the message anew from its chunks, and would overwrite a decision that is written before that.
+    // A chat that resumes a message builds the message again from its chunks. It would overwrite a decision that was written into the message before.
     await this.#resuming;
     this.#isDeciding = true;
     const output = { confirmed: approved, ...(payload === undefined ? {} : { payload }) };
@@ -161,7 +161,7 @@ export class Conversation {
       await this.chat.addToolOutput({ tool, toolCallId, output: output as never });
     } else {
       this.#decided = messageId;
-      // The chat cannot send a payload: it only shows the decision.
+      // The chat cannot send a payload. So the transport sends the decision, and the chat only shows it.
       if (payload !== undefined) this.#live.sendDecision(toolCallId, approved, reason, payload);
       await this.chat.addToolApprovalResponse({ id, approved, ...(reason ? { reason } : {}) });
     }
@@ -178,7 +178,7 @@ export class Conversation {
     }, 0);
   }
 
-  /** Applies the changes that had to wait until the chat stopped reading a response. Call it whenever the chat may have stopped. */
+  /** Applies the changes that had to wait while the chat read a response. Call it whenever the chat may have finished a response. */
   chatSettled(): void {
     if (this.#isBusy || this.#resyncIfNeeded()) return;
     this.#showQueued();
@@ -198,15 +198,14 @@ export class Conversation {
 
   #changeMode(mode: Mode): void {
     const isComplete = this.#live.isAtRest;
-    // If the old transport stayed open, it would continue after its last chunk, and deliver chunks a second time that the page gets over
-    // the new transport.
+    // If the old transport stayed open, it would deliver the same chunks as the new transport a second time.
     this.#live.close();
     this.#shown.clearQueue();
     this.#live = this.#newTransport(mode);
     const active = { ...this.#state.active, isHere: true, isFree: false };
     this.#setState({ mode, active, connection: this.#live.connection.state });
     if (this.#hasStarted) this.#live.connect(this.chat.id);
-    // The new connection does not repeat chunks that the old connection had not delivered, so load the messages.
+    // The new connection does not deliver chunks that the old connection should still have delivered, so load the messages.
     if (!isComplete) void this.#load(true);
   }
 
@@ -235,8 +234,8 @@ export class Conversation {
     live.connection.subscribe(() => {
       if (live !== this.#live) return;
       const { state, info } = live.connection;
-      // The server could not continue after the last chunk, so a reset with its messages follows. The reset includes the changes that
-      // are queued now: only later changes must be shown after it.
+      // The server could not continue after the last chunk of this page, so a reset with all messages follows. The reset includes the changes that
+      // are queued now. Only changes that arrive later must be shown after the reset.
       if (state.status === 'live' && !info?.resumed) this.#shown.clearQueue();
       this.#setState({ connection: state });
     });
@@ -245,8 +244,8 @@ export class Conversation {
 
   #send(request: SendOptions): Promise<ReadableStream> {
     if (request.messageId === this.#decided) this.#decided = null;
-    // The trigger is added here and not passed to `chat.sendMessage({ body })`: the chat would repeat that body when it sends the answers
-    // to the calls of the response.
+    // Add the trigger here. If it were passed to `chat.sendMessage({ body })`, the chat would send that body again with the answers to the calls
+    // of the response.
     const trigger = this.#isContinuing ? { trigger: 'continue-message' } : {};
     this.#isContinuing = false;
     const sent = this.#live.sendMessages({ ...request, body: { ...request.body, ...trigger } });
@@ -255,8 +254,8 @@ export class Conversation {
   }
 
   /**
-   * Asks the server for its order of the messages when two pages sent messages at the same moment, unless the chat is reading an answer.
-   * Returns whether it asked.
+   * Asks the server for all messages in its order, when two pages sent messages at the same moment and the chat is not reading an answer. Returns
+   * whether it asked.
    */
   #resyncIfNeeded(): boolean {
     const isNeeded = this.#live.isOutOfOrder && this.chat.status !== 'streaming';
@@ -266,7 +265,7 @@ export class Conversation {
 
   async #reconnectToStream(request: ReconnectOptions): Promise<ReadableStream | null> {
     const stream = await this.#live.reconnectToStream(request);
-    // In a later task, when the chat has set its status to `streaming`.
+    // Call it in a later task, because the chat sets its status to `streaming` only after this function has returned.
     setTimeout(() => this.#onResumed(), 0);
     return stream;
   }
@@ -322,7 +321,7 @@ export class Conversation {
 
   #onData(data: TransientData): void {
     if (data.type === 'data-settled') this.#shown.settle(data.data);
-    // Another page rewound the conversation to before everything that is shown here.
+    // Another page rewound the conversation to a message that is older than all messages on this page.
     if (data.type === 'data-rewind' && this.#shown.older !== null && !this.#shown.has(data.data.messageId))
       void this.#load(true);
     this.#shown.queue(data, this.#live.pending.at(-1)?.messageId);
@@ -334,25 +333,25 @@ export class Conversation {
   #onError(error: Error): void {
     this.#options.onError?.(error);
     const { code } = error as Partial<ProtocolError>;
-    // The page shows a decision that the server rejected, or a message that is not the last one: replace it by the state of the server.
+    // The page shows a decision that the server rejected, or a message that is no longer the last one. Replace it with the state of the server.
     if (code === 'answer_refused' || code?.startsWith('nothing_to_')) this.#live.resync();
   }
 
-  /** Shows changes that other pages made, unless the chat is reading a response: the chat would overwrite the change with its next chunk. */
+  /** Shows changes that other pages made, unless the chat is reading a response. The chat would overwrite such a change with its next chunk. */
   #showQueued(): void {
     if (this.#isBusy || this.#state.history.status === 'loading') return;
     this.#shown.showQueued(this.#live.pending);
   }
 
   /**
-   * Shows chunks that no response has read: lets the chat read them as a response where that is possible, and otherwise adds them to the message
-   * here.
+   * Shows chunks that no response has read. Where possible, it lets the chat read them as a response. Otherwise it adds them to the message
+   * itself.
    */
   #showPending(): void {
-    // Loaded messages will replace all that is shown.
+    // The messages that are being loaded will replace the shown ones.
     if (this.#state.history.status === 'loading') return;
     for (const { messageId, isNew } of this.#live.pending) {
-      // The message may answer a user message that was queued after the chunks that were shown just now.
+      // The message may answer a user message of another page that is in the queue. Show that one first, if the chunks before it are shown now.
       this.#showQueued();
       if (isNew) {
         if (this.#isBusy) continue;
@@ -360,7 +359,7 @@ export class Conversation {
         return;
       }
       if (!this.#isBusy && this.#continues(messageId)) {
-        // The chat may be about to send a decision, which would read this message too: a second reader would overwrite what the first one shows.
+        // The chat may be about to send a decision, and would then read this message, too. A second response would overwrite what the first one shows.
         if (this.#isDeciding) return;
         void this.chat.sendMessage();
         return;
@@ -392,7 +391,7 @@ export class Conversation {
   }
 }
 
-/** Tools with the names of `first`. Each calls the function that `latest()` has under its name at the time of the call. */
+/** Returns tools with the names of `first`. Each calls the function that `latest()` has under that name at the time of the call. */
 function latestTools(first: Executors, latest: () => Executors | undefined): Executors {
   return Object.fromEntries(
     Object.keys(first).map((name) => [

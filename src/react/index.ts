@@ -1,6 +1,6 @@
 /**
  * React hooks on `useChat`. They show the state of the client, and contain no protocol logic. The state of a conversation is in
- * `useChat` and in its transport. `useDuologue` owns one transport, and closes it when its component unmounts.
+ * `useChat` and in the transport. `useDuologue` owns the transport, and closes it when its component unmounts.
  */
 export type { Message } from '../protocol/chunks.ts';
 export {

@@ -22,7 +22,7 @@ export type PendingApproval<TOOLS extends ToolRecord = ToolRecord> = ApprovalFie
   AskedTool<MessageTools<TOOLS>>;
 
 interface ApprovalFields {
-  /** The id of the approval request; for a call of the confirmation tool, the id of that call. */
+  /** The id of the approval request. For a call of ADK's confirmation tool, it is the id of that call. */
   id: string;
   messageId: string;
   /** The id of the call that waits, as in its message part. */
@@ -31,13 +31,13 @@ interface ApprovalFields {
   expiresAt: number | null;
   /** The text of the request, when the definition of the tool has `approvalMessage`. */
   message?: string;
-  /** Data that the tool sent with the request (`requestConfirmation` of ADK). `approve` can send a changed one back. */
+  /** Data that the tool sent with the request (`requestConfirmation` of ADK). `approve` can send changed data back. */
   payload?: Question['payload'];
-  /** Whether the waiting call is one of the confirmation tool: the page then sends the decision as the output of that call. */
+  /** Whether the waiting call is a call of ADK's confirmation tool. The page then sends the decision as the output of that call. */
   isConfirmation: boolean;
 }
 
-/** A question to the user that is open: the agent, a tool or a node of a workflow waits for its answer. */
+/** An open question to the user. The agent, a tool or a node of a workflow waits for the answer. */
 export interface PendingQuestion extends Omit<AskedQuestion, 'expiresAt'> {
   /** The id of the call that asks, as in its message part. */
   toolCallId: string;
@@ -46,7 +46,7 @@ export interface PendingQuestion extends Omit<AskedQuestion, 'expiresAt'> {
   toolName: string;
   /** When the question expires, in milliseconds since 1970; null: never. */
   expiresAt: number | null;
-  /** With the kind `sign-in`: the id of the request, by which the user declines. There is nothing to answer: the user signs in at `url`. */
+  /** With the kind `sign-in`: the id of the request, with which the user can decline. The user does not answer here, but signs in at `url`. */
   approvalId?: string;
 }
 
@@ -82,7 +82,7 @@ export function pendingQuestions(messages: readonly Message[]): PendingQuestion[
   return callsIn(messages, questionOf);
 }
 
-/** What `read` finds in the calls of the assistant's messages, in order. */
+/** Calls `read` for the calls of the assistant's messages, in order, and returns its results except null. */
 function callsIn<T>(messages: readonly Message[], read: (messageId: string, part: Part) => T | null): T[] {
   return messages.flatMap(({ id, role, parts }) =>
     role === 'assistant'
@@ -102,7 +102,7 @@ function questionOf(messageId: string, part: Part): PendingQuestion | null {
   return { ...question, ...asked, expiresAt };
 }
 
-/** The sign-in that a part asks for; null when it asks for none. */
+/** Returns the sign-in that a part asks for; null when it asks for none. */
 function signInOf({
   state,
   approval,
@@ -145,7 +145,7 @@ function approvalOf(messageId: string, part: Part): PendingApproval | null {
   };
 }
 
-/** The message that `sendMessage()` without a message continues: the last one with a decision, or else the last message. */
+/** Returns the message that `sendMessage()` without a message continues: the last message with a decision, else the last message. */
 export function continuedMessage(messages: readonly Message[]): Message | undefined {
   const decided = messages.findLast(({ parts }) =>
     parts.some((part) => 'toolCallId' in part && part.state === 'approval-responded'),
@@ -155,7 +155,7 @@ export function continuedMessage(messages: readonly Message[]): Message | undefi
 
 const KINDS = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'total'] as const;
 
-/** The sum of the token counts of these messages; null for a count that no message has. */
+/** Returns the sum of the token counts of these messages. A count that no message has is null. */
 export function totalUsage(messages: readonly Message[]): TokenUsage {
   const total = Object.fromEntries(KINDS.map((kind) => [kind, null])) as unknown as TokenUsage;
   for (const { metadata } of messages) {

@@ -6,8 +6,8 @@ import type { DataSchemas, OwnTransientData } from '../protocol/own-data.ts';
 export type Mode = 'sse' | 'bidi';
 
 /**
- * Data of the server that is not part of a message: transcripts, errors, changes that other pages made. `TransientData<typeof data>` has the transient data parts of
- * the application too.
+ * Data of the server that is not part of a message: transcripts, errors, changes that other pages made. `TransientData<typeof data>` also has the transient data
+ * that the application declared.
  */
 export type TransientData<SCHEMAS extends DataSchemas = DataSchemas> =
   | Extract<Chunk, { type: `data-${string}` }>
@@ -19,7 +19,7 @@ export interface ConversationOptions
     Pick<DuologueTransportOptions, 'WebSocket' | 'onFrame'> {
   mode: Mode;
   sessionId: string;
-  /** The browser tools of the page. Their names are fixed from the first call on; the functions may change. */
+  /** The browser tools of the page. Their names are read once and must not change; the functions may change. */
   tools?: Executors | undefined;
   /** The messages of the session. Without them, they are loaded from the server. */
   messages?: Message[] | undefined;

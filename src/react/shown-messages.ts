@@ -4,12 +4,12 @@ import { MessageFold } from '../protocol/fold.ts';
 import type { TransientData } from './options.ts';
 
 /**
- * Applies the changes to the messages of a chat that do not arrive in a response: changes of other pages, and chunks that no response reads. Changes
- * of other pages are queued, because a chat that is reading a response would overwrite them.
+ * Applies changes to the messages of a chat that do not arrive in a response: changes of other pages, and chunks that no response reads. Changes of
+ * other pages are queued, because a chat that is reading a response would overwrite them.
  */
 export class ShownMessages {
   readonly #chat: { messages: Message[] };
-  /** Changes that are not shown yet, in order. `after`: a message whose unread chunks must be shown before the change. */
+  /** Changes that are not shown yet, in order. `after`: the id of a message whose unread chunks must be shown before the change. */
   #queue: { data: TransientData; after: string | undefined }[] = [];
   /** The id of the last text block that `add` appended, by message. */
   readonly #lastBlocks = new Map<string, string>();
@@ -21,7 +21,7 @@ export class ShownMessages {
     this.#chat = chat;
   }
 
-  /** The message before which `readPage` finds older ones; null when the server has none. */
+  /** The id to pass to `readPage` for the messages before the shown ones; null when the server has none. */
   get older(): string | null {
     return this.#older;
   }
@@ -31,7 +31,7 @@ export class ShownMessages {
     return this.#chat.messages.some(({ id }) => id === messageId);
   }
 
-  /** Queues a change. `after`: a message whose unread chunks must be shown before the change; undefined when there is none. */
+  /** Queues a change. `after`: the id of a message whose unread chunks must be shown before the change; undefined when there is no such message. */
   queue(data: TransientData, after: string | undefined): void {
     this.#queue.push({ data, after });
   }
@@ -68,8 +68,8 @@ export class ShownMessages {
   }
 
   /**
-   * Replaces the shown messages by those of the server. With `older`, the id of the first of them, shown messages before that one stay.
-   * An answer whose end the server lost in a crash keeps the text that the page has shown.
+   * Replaces the shown messages with the messages of the server. `older` is the id of the first of these, if the server has messages before
+   * it; shown messages before that one stay. An answer whose end the server lost in a crash keeps the text that the page has shown.
    */
   reset(messages: readonly Message[], older?: string): void {
     const shown = this.#chat.messages;
@@ -82,7 +82,7 @@ export class ShownMessages {
     );
   }
 
-  /** Shows the newest page of the conversation. Older messages that are shown stay before it. */
+  /** Shows the newest page of messages. Older messages that are already shown stay before it. */
   load(messages: readonly Message[], older: string | null): void {
     const shown = this.#chat.messages;
     const place = shown.findIndex(({ id }) => id === older);
@@ -95,7 +95,7 @@ export class ShownMessages {
 
   /**
    * Adds an older page of messages before the shown ones. A message of that page may be shown already, because a reset also includes older
-   * messages that wait for an answer: the shown version stays.
+   * messages that wait for an answer. The shown version of such a message stays.
    */
   addOlder(messages: readonly Message[], older: string | null): void {
     const shown = this.#chat.messages;
@@ -173,7 +173,7 @@ function joinTexts({ parts }: Message, index: number): void {
 
 type Part = Message['parts'][number];
 
-/** The message of the server. If a crash of the server cut the message off, text that only the page has is added to it. */
+/** Returns the message of the server. If a crash of the server cut the message off, the result also has the text that only the page has. */
 function withShownText(message: Message, shown: Message | undefined): Message {
   if (message.metadata?.cutOff !== true || !shown) return message;
   const parts = message.parts.map((part, index) => longerPart(part, shown.parts[index]));

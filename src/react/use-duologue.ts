@@ -16,7 +16,7 @@ import type { ConversationOptions, ConversationState, TransientData } from './op
 /** Any JSON value. */
 type Json = NonNullable<Question['payload']> | null;
 
-/** Options of `useDuologue`. With `typeof tools` of the server, `tools` must have a function for each tool that runs in the browser. */
+/** Options of `useDuologue`. With the type parameter `typeof tools`, `tools` must have a function for each tool that runs in the browser. */
 export type UseDuologueOptions<
   TOOLS extends ToolRecord = ToolRecord,
   SCHEMAS extends DataSchemas = DataSchemas,
@@ -27,7 +27,7 @@ export type UseDuologueOptions<
     sessionId?: string | undefined;
     /** The messages of the session. Without them, they are loaded from the server. */
     messages?: Message<TOOLS, SCHEMAS, METADATA>[] | undefined;
-    /** Gets data that is in no message: that of the protocol, and what tools send as transient. */
+    /** Gets data that is in no message: the transient data of the protocol, and the transient data that tools send. */
     onData?: ((data: TransientData<SCHEMAS>) => void) | undefined;
     onFinish?:
       | ((result: {
@@ -37,46 +37,46 @@ export type UseDuologueOptions<
       | undefined;
   };
 
-/** The result of `useDuologue`: everything that `useChat` returns, and the additions for approvals, connection and session. */
+/** The result of `useDuologue`: everything that `useChat` returns, and more for approvals, questions, the connection and the session. */
 export interface UseDuologueHelpers<
   TOOLS extends ToolRecord = ToolRecord,
   SCHEMAS extends DataSchemas = DataSchemas,
   METADATA = unknown,
 > extends UseChatHelpers<Message<TOOLS, SCHEMAS, METADATA>> {
-  /** The current mode: a change waits for the end of the response that is being read. */
+  /** The current mode. A change of the option `mode` takes effect when no response is being read. */
   mode: ConversationState['mode'];
   /** The state of the connection. */
   connection: ConversationState['connection'];
   /** The transport of the current mode. `useVoice` sends and receives sound over it. */
   live: Conversation['live'];
-  /** The session, and whether its messages are loaded. */
+  /** The session, and whether its messages are loading, ready or failed to load. */
   session: {
     id: string;
     reload(): Promise<void>;
     /** Whether the server has messages before the first one of `messages`: a long conversation is read in pages, newest first. */
     hasOlder: boolean;
-    /** Reads the page of messages before the first one, and puts them before it. */
+    /** Reads the page of messages before the first one of `messages`, and shows it before that one. */
     loadOlder(): Promise<void>;
   } & ConversationState['history'];
   /** The decisions that the agent waits for, in order. */
   approvals: PendingApproval<TOOLS>[];
-  /** `payload`: what the tool gets with the approval, where its request has a `payload` too. */
+  /** Approves a call. `payload` is passed to the tool, if its approval request has a `payload`, too. */
   approve(approval: PendingApproval<TOOLS>, reason?: string, payload?: Json): Promise<void>;
   deny(approval: PendingApproval<TOOLS>, reason?: string): Promise<void>;
   /** The questions that the agent waits for, in order. */
   questions: PendingQuestion[];
   /**
-   * Answers a question. Resolves when the server has accepted the answer. Rejects with the code `answer_refused` when the answer does not fit
-   * `schema`: the text says why, and the question is still open.
+   * Answers a question. Resolves when the server has accepted the answer. When the answer does not fit the `schema` of the question, it rejects with
+   * an error whose `code` is `answer_refused` and whose text says why. The question is then still open.
    */
   answer(question: PendingQuestion, value: Json): Promise<void>;
-  /** Declines a question: the agent gets the reason in place of an answer. */
+  /** Declines a question. The agent gets the reason instead of an answer. */
   decline(question: PendingQuestion, reason?: string): Promise<void>;
-  /** Stops the agent. The server ends the answer. */
+  /** Stops the agent. Its answer keeps the text so far, and open calls end. */
   interrupt(): void;
-  /** Asks the agent to continue its last answer, which was cut by its length, a filter, an error, a stop or a crash of the server. */
+  /** Asks the agent to continue its last answer, if a length limit, a filter, an error, a stop or a crash of the server cut it. */
   continueAnswer(): Promise<void>;
-  /** Connects at once, and makes this page the active one if another page took over. */
+  /** Connects at once, without waiting for the next attempt. It also connects in the state `taken-over`. */
   reconnect(): Promise<void>;
   /** Whether this page runs browser tools and plays sound, or another page with the same conversation does. */
   active: ConversationState['active'];
@@ -113,7 +113,7 @@ function useUntyped(options: UseDuologueOptions): UseDuologueHelpers {
 
   const chat = useChat<Message>({ chat: conversation.chat });
   const { status, messages } = chat;
-  // After a response has ended, the chat still processes its last chunks; it has finished when its status is `ready` or `error`.
+  // After a response has ended, the chat still processes its last chunks. It has processed them when its status is `ready` or `error`.
   useEffect(() => {
     if (status === 'ready' || status === 'error') conversation.chatSettled();
   }, [conversation, status]);
@@ -161,7 +161,7 @@ function withSession(options: UseDuologueOptions, ownId: string): ConversationOp
   return { ...options, sessionId: ownId, messages: options.messages ?? [] };
 }
 
-/** The conversation for `sessionId` on the server at `url`. When either changes, a new `Conversation` replaces the held one. */
+/** Returns the conversation for `sessionId` on the server at `url`. When either changes, a new `Conversation` replaces the previous one. */
 function useConversation(options: ConversationOptions): Conversation {
   const { url, sessionId } = options;
   const create = () => ({ url, sessionId, conversation: new Conversation(options) });

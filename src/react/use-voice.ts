@@ -5,13 +5,13 @@ import type { UseDuologueHelpers } from './use-duologue.ts';
 /** The state of a voice, and its methods. */
 export type UseVoiceHelpers = VoiceState &
   Omit<Voice, 'state' | 'subscribe' | 'attach' | 'dispose' | 'level'> & {
-    /** The loudness of the current speaker, from 0 to 1. It changes all the time, without a new render. */
+    /** Returns the loudness of the current speaker, from 0 to 1. It changes all the time, and causes no render. */
     level(): number;
   };
 
 /**
- * A voice for the conversation of `useDuologue`, in the mode `bidi`. Only the options of the first call count. The voice is disposed of
- * when the component unmounts.
+ * Returns a voice for the conversation of `useDuologue`, in the mode `bidi`. Later changes of `options` have no effect. The voice is disposed
+ * of when the component unmounts.
  *
  * @example
  * const chat = useDuologue({ url: '/duologue', mode: 'bidi' });
@@ -25,7 +25,7 @@ export function useVoice(
   const [voice] = useState(() => new Voice(options));
   const transport = mode === 'bidi' ? live : null;
   useEffect(() => voice.attach(transport, session.id), [voice, transport, session.id]);
-  // A separate effect: the cleanup of the effect above would also run when the transport changes, and would switch the microphone off.
+  // This is a separate effect, because the cleanup of the effect above would also run when the transport changes, and would switch the microphone off.
   useEffect(
     () => () => {
       voice.attach(null);

@@ -7,15 +7,15 @@ const TEXTS = {
   busy: 'The device cannot be used: another program may be using it.',
   insecure:
     'Microphone, camera and screen can be used only on pages that were loaded over https or from localhost.',
-  unsupported: 'This browser does not support this.',
+  unsupported: 'This browser does not support this use of a microphone, camera, screen or loudspeaker.',
   worklet: 'The sound worklet could not be loaded: see the option workletUrl.',
   unplugged: 'The device was unplugged or switched off.',
 };
 
-/** Why the page cannot record or play. */
+/** Why the page cannot use a microphone, camera, screen or loudspeaker. */
 export type AudioErrorCode = keyof typeof TEXTS;
 
-/** The codes for the errors of the browser, by their names. */
+/** Maps the `name` of an error of the browser to our code. */
 const CODES: Readonly<Record<string, AudioErrorCode>> = {
   NotAllowedError: 'refused',
   SecurityError: 'refused',

@@ -1,6 +1,6 @@
 /**
- * The audio worklet of `AudioPlayer`. It is loaded as a file of its own and imports nothing, so that any server can serve it and any
- * bundler can copy it. Outside a worklet it only exports the buffer.
+ * The audio worklet of `AudioPlayer`. The browser loads this file separately. The file imports nothing, so that any server can serve it
+ * and any bundler can copy it. Outside a worklet it only exports `PlayoutBuffer`.
  */
 
 /** The length of a fade-in or fade-out, which avoids clicks. */
@@ -30,13 +30,13 @@ export interface Place {
 }
 
 /**
- * Buffers sound between the network and the loudspeaker. It plays from the first piece on; when the next one arrives too late, it fades
- * out, buffers a little longer than before, and fades in again. No sample is played twice, and lost samples are skipped.
+ * Buffers sound between the network and the loudspeaker. It starts to play with the first piece. When a later piece arrives too late, the
+ * buffer fades out, collects a little more sound than before, and fades in again. It plays no sample twice, and skips lost samples.
  */
 export class PlayoutBuffer {
   /** The position of the next sample; null before the first one. */
   place: Place | null = null;
-  /** How many samples wait. */
+  /** How many samples wait to be played. */
   queued = 0;
   /** How often sound arrived too late. */
   gaps = 0;
@@ -50,11 +50,11 @@ export class PlayoutBuffer {
   #buffering = 0;
   #waited = 0;
   #steady = 0;
-  /** The end of the last piece. */
+  /** The position after the newest piece. */
   #newest: Place | null = null;
-  /** The utterance that was flushed: its further pieces are dropped. */
+  /** The number of the utterance that was flushed. Its later pieces are dropped. */
   #unwanted: number | null = null;
-  /** The utterance that is complete: no further pieces follow. */
+  /** The number of the utterance that is complete, so that no more pieces follow. */
   #complete: number | null = null;
 
   constructor(rate: number, maxSeconds: number) {
@@ -63,7 +63,7 @@ export class PlayoutBuffer {
     this.#capacity = rate * maxSeconds;
   }
 
-  /** Adds samples of an utterance from a position on. Samples that arrived before are dropped. */
+  /** Adds samples of an utterance. `at` is the position of the first one. Samples that arrived before are dropped. */
   push(n: number, at: number, samples: Float32Array): void {
     if (n === this.#unwanted) return;
     const newest = this.#newest;
@@ -88,7 +88,7 @@ export class PlayoutBuffer {
     this.#complete = n;
   }
 
-  /** Fades out at once, and drops the rest of the newest utterance. */
+  /** Fades out at once, and drops all samples that wait and later pieces of the newest utterance. */
   flush(): void {
     this.#unwanted = this.#newest?.n ?? null;
     this.#cut(this.queued);
@@ -110,12 +110,12 @@ export class PlayoutBuffer {
     out.fill(0, filled);
   }
 
-  /** Plays one piece of a run as far as it fits. Returns the number of samples. */
+  /** Copies the rest of the first piece of a run to `out`, as far as it fits. Returns the number of samples. */
   #play(run: Run, out: Float32Array, from: number): number {
     const [piece = new Float32Array()] = run.pieces;
     const count = Math.min(out.length - from, piece.length - run.offset);
     for (let i = 0; i < count; i++) {
-      // Fade out before a gap.
+      // The last samples of a run fade out, because no sample that follows them has arrived.
       const isHeard = run.length - i > this.#fade;
       this.#gain = Math.max(0, Math.min(1, this.#gain + (isHeard ? 1 : -1) / this.#fade));
       out[from + i] = (piece[run.offset + i] ?? 0) * this.#gain;
@@ -205,7 +205,8 @@ export type PlayerOrder =
   | { type: 'flush' };
 
 /**
- * What the worklet reports to the player: about every 20 ms while it plays, and when it starts or stops playing. `time` is the time of the audio clock.
+ * What the worklet reports to the player: about every 20 ms while it plays, and when it starts or stops playing. `time` is the time of the audio clock,
+ * in seconds.
  */
 export interface PlayerReport {
   place: Place | null;

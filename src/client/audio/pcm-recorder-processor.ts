@@ -1,9 +1,9 @@
 /**
- * The audio worklet of `AudioRecorder`. It is loaded as a file of its own and imports nothing, so that any server can serve it and any
- * bundler can copy it. Outside a worklet it only exports the resampler.
+ * The audio worklet of `AudioRecorder`. The browser loads this file separately. The file imports nothing, so that any server can serve it
+ * and any bundler can copy it. Outside a worklet it only exports `Resampler`.
  */
 
-/** The pass band, as a share of half the smaller rate; the rest is the slope of the filter. */
+/** The share of half the smaller sample rate that the filter passes unchanged. The rest is the slope of the filter. */
 const PASSED = 0.875;
 /** The attenuation of frequencies that would alias, in dB. */
 const STOPPED_DB = 80;
@@ -23,7 +23,7 @@ function bessel(x: number): number {
   return sum;
 }
 
-/** A windowed sinc for each phase: each position between two input samples at which an output sample can lie. */
+/** Returns a windowed sinc filter for each phase. A phase is a position between two input samples at which an output sample can lie. */
 function filters(from: number, to: number, phases: number): Float32Array[] {
   const half = Math.min(from, to) / 2;
   const cutoff = (half * (1 + PASSED)) / 2 / from;
@@ -40,19 +40,19 @@ function filters(from: number, to: number, phases: number): Float32Array[] {
       taps[k] = inside > 0 ? (sinc * bessel(beta * Math.sqrt(inside))) / bessel(beta) : 0;
       sum += taps[k] ?? 0;
     }
-    // Every phase has the same gain.
+    // The division gives every phase the same gain.
     return Float32Array.from(taps, (tap) => tap / sum);
   });
 }
 
-/** Changes the sample rate of sound that arrives in pieces. `push` returns the output so far, `end` the rest. */
+/** Changes the sample rate of sound that arrives in pieces. `push` returns the output samples that the input allows so far, `end` the rest. */
 export class Resampler {
   readonly #taps: readonly Float32Array[];
   readonly #length: number;
-  /** The distance of two output samples, in phases: `step / phases` input samples. */
+  /** The distance between two output samples, in phases. It equals `step / phases` input samples. */
   readonly #step: number;
   readonly #phases: number;
-  /** The input samples that are still needed. It starts with half a filter of silence. */
+  /** The input samples that later output samples need. At the start it is silence of half the length of a filter. */
   #kept: Float32Array;
   /** The position of the next output sample, in phases from the first kept sample. */
   #next = 0;
@@ -79,7 +79,7 @@ export class Resampler {
     const sound = new Float32Array(this.#kept.length + samples.length);
     sound.set(this.#kept);
     sound.set(samples, this.#kept.length);
-    // The output ends at the last sample for which the filter has all its input.
+    // The output ends with the last sample for which all input samples of the filter have arrived.
     const limit = (sound.length - this.#length + 1) * this.#phases;
     const out = new Float32Array(Math.max(0, Math.ceil((limit - this.#next) / this.#step)));
     for (let i = 0; i < out.length; i++) {
@@ -97,7 +97,7 @@ export class Resampler {
     return out;
   }
 
-  /** Ends the sound: returns the output that was held back because the filter looks ahead. */
+  /** Ends the sound. Returns the output that `push` could not return, because the filter also needs later input samples. */
   end(): Float32Array<ArrayBuffer> {
     const missing = Math.round(this.#taken * this.#ratio) - this.#made;
     const rest = missing > 0 ? this.push(new Float32Array(this.#length * 2)) : new Float32Array();
@@ -148,7 +148,7 @@ if (typeof registerProcessor === 'function') {
       }
 
       process([channels = []]: Float32Array[][]): boolean {
-        // A microphone without data is silent: a speech detector needs that silence.
+        // While the browser gives no data, record silence: without it a speech detector would not find the end of speech.
         const [first = new Float32Array(BLOCK)] = channels;
         if (!this.#isOn) return false;
         // The mean of the channels is mono.

@@ -15,7 +15,7 @@ export function convertPCM16ToFloat32(pcm: Int16Array): Float32Array<ArrayBuffer
   return samples;
 }
 
-/** Reads little-endian bytes as 16-bit PCM, without a copy where the alignment allows it. An odd last byte is dropped. */
+/** Reads bytes as 16-bit little-endian PCM. It copies them only if they start at an odd offset of their buffer. An odd last byte is dropped. */
 export function pcm16Of(bytes: Uint8Array): Int16Array {
   const { buffer, byteOffset, byteLength } = bytes;
   const length = byteLength >> 1;

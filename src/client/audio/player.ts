@@ -19,7 +19,7 @@ export interface AudioPlayerOptions {
 
 /** A piece of the agent's sound. */
 export interface Sound {
-  /** The number of its utterance. */
+  /** The number of the utterance that the piece belongs to. */
   n: number;
   /** The position of the first sample of the piece in the utterance. Without `at`, the piece follows the previous one. */
   at?: number;
@@ -61,7 +61,7 @@ export class AudioPlayer {
   #waiting: PlayerOrder[] = [];
   #report: PlayerReport = { place: null, queued: 0, gaps: 0, isPlaying: false, time: 0 };
   #utterance: Utterance | null = null;
-  /** The utterance that was interrupted. */
+  /** The number of the utterance that was interrupted. */
   #unwanted: number | null = null;
   #volume = 1;
   #isMuted = false;
@@ -72,7 +72,7 @@ export class AudioPlayer {
     this.#gain.connect(this.#context.destination);
   }
 
-  /** Loads the worklet. Call it in the handler of a click: browsers let no page play sound before the user has clicked. Throws an `AudioError`. */
+  /** Loads the worklet. Call it in the handler of a click, because browsers let a page play sound only after the user has clicked. Throws an `AudioError`. */
   async start(): Promise<void> {
     this.#ready ??= this.#open().catch((cause) => {
       this.#ready = null;
@@ -97,7 +97,7 @@ export class AudioPlayer {
     return this.#report.gaps;
   }
 
-  /** The node that all sound passes, for a level meter. */
+  /** The audio node through which all sound passes. A level meter can connect to it. */
   get output(): AudioNode {
     return this.#gain;
   }
@@ -175,7 +175,7 @@ export class AudioPlayer {
     return { n: place.n, ms: (Math.max(0, place.at + since - latency) / SAMPLE_RATE) * 1000 };
   }
 
-  /** The sound of the newest utterance as a WAV file; null when the newest has another number. */
+  /** Returns the sound of the newest utterance as a WAV file; null when that utterance does not have the number `n`. */
   wav(n: number): Blob | null {
     const utterance = this.#utterance;
     if (utterance?.n !== n) return null;
@@ -200,7 +200,7 @@ export class AudioPlayer {
     this.#gain.gain.setTargetAtTime(gain, this.#context.currentTime, SMOOTH_SECONDS);
   }
 
-  /** Sends an order to the worklet. Before `start()` orders are dropped; while the worklet loads, they wait. */
+  /** Sends an order to the worklet. Before `start()` it drops the order; while the worklet loads, it keeps the order until the worklet is ready. */
   #order(order: PlayerOrder): void {
     if (this.#node) this.#node.port.postMessage(order, order.type === 'push' ? [order.samples.buffer] : []);
     else if (this.#ready) this.#waiting.push(order);

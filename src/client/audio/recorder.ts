@@ -2,7 +2,7 @@ import { AudioError } from './audio-error.ts';
 import { convertFloat32ToPCM16 } from './pcm.ts';
 import type { RecorderSettings } from './pcm-recorder-processor.ts';
 
-/** The sample rate of microphone sound on the wire, which is mono. */
+/** The sample rate of the mono sound that the server accepts. */
 const SAMPLE_RATE = 16_000;
 /** How many milliseconds `stop` waits for the worklet to post its last piece. */
 const LAST_PIECE_MS = 500;
@@ -39,7 +39,7 @@ interface Recording {
 export class AudioRecorder {
   readonly #options: AudioRecorderOptions;
   #starting: Promise<Recording> | null = null;
-  /** The result of the last `stop`. When the microphone is unplugged, the recorder stops itself; a later `stop` of the caller returns this promise. */
+  /** The promise of the last `stop`. When the microphone is unplugged, the recorder stops itself, and a later `stop` of the caller returns this promise. */
   #stopping: Promise<void> = Promise.resolve();
 
   constructor(options: AudioRecorderOptions) {
@@ -105,7 +105,7 @@ export class AudioRecorder {
         ...constraints,
       },
     });
-    // The context uses the sample rate of the device: Firefox does not connect a microphone to a context with another rate.
+    // Set no sample rate here, so that the context has that of the device: Firefox does not connect a microphone to a context with another rate.
     const context = new AudioContext();
     try {
       await context.audioWorklet

@@ -12,7 +12,7 @@ export type ConnectionState =
   | { status: 'taken-over' }
   | { status: 'closed'; code: number; reason: string };
 
-/** The errors after which a retry would be rejected again, each with a text in case the server sends none. */
+/** The errors after which the server would reject a retry as well. Each has a text for the case that the server sends none. */
 const FINAL = {
   unauthorized: 'You are not signed in.',
   forbidden: 'This page is not allowed to use the server.',
@@ -20,19 +20,19 @@ const FINAL = {
   upgrade_required: 'The server does not accept WebSocket connections.',
 };
 
-/** The final error that a close code stands for; undefined when a retry may succeed. */
+/** Returns the error of a close code after which no retry can succeed; undefined when a retry may succeed. */
 export function finalErrorOf(closeCode: number): keyof typeof FINAL | undefined {
   return (Object.keys(FINAL) as (keyof typeof FINAL)[]).find((code) => ERRORS[code].close === closeCode);
 }
 
-/** Why a connection in this state does not reconnect by itself; null when it may. */
+/** Returns why a connection in this state does not reconnect by itself; null when it may. */
 export function endOf(state: ConnectionState): Error | null {
   if (state.status === 'taken-over') {
     return new ProtocolError('taken_over', 'This conversation continues in another window.');
   }
   if (state.status !== 'closed') return null;
   const code = finalErrorOf(state.code);
-  // The AI SDK resumes a response after a TypeError that names the network.
+  // The AI SDK treats a `TypeError` whose text names the network as a lost connection.
   if (!code) return new TypeError('The network connection was closed.');
   return new ProtocolError(code, state.reason || FINAL[code]);
 }

@@ -13,10 +13,11 @@ export interface Played {
   playedMs: number;
 }
 
-/** Plays the agent's sound that arrives over a connection. A voice registers one with `connection.player`. */
+/** Plays the agent's sound that arrives over a connection. A `Voice` sets its player as `connection.player`. */
 export interface SoundPlayer {
   /**
-   * The position after which the server continues the sound: number of the utterance, `-`, number of its samples that have arrived. Null: no sound.
+   * The position after which the server continues the sound: the number of the utterance, `-`, and how many of its samples have arrived. Null when no
+   * sound has arrived.
    */
   position(): string | null;
   /** Stops playing at once. Returns how much of the current message was heard; undefined when nothing was playing. */
@@ -32,7 +33,7 @@ export interface ConnectionOptions {
   heartbeatMs?: number | undefined;
 }
 
-/** The timeout of a handshake. It is longer than the time for which a node waits until the lease of a dead node ends. */
+/** The timeout of a handshake. A node may have to wait for the end of a dead node's lease before it can answer; this timeout is longer. */
 const HANDSHAKE_MS = 10_000;
 /** How long a page that becomes visible again waits for the answer to a ping. */
 const RETURN_MS = 5_000;
@@ -41,18 +42,18 @@ const CAUSE_MS = 4_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/** An id that no chunk has. The server cannot continue after it, so it sends a reset. */
+/** An id that no chunk has. The server cannot continue after such a chunk, so it sends a reset. */
 const NOWHERE = '-';
 
-/** Close codes for a request that the server cannot accept. */
+/** The codes with which the server closes a connection because of a request that it cannot accept. */
 const REFUSED: readonly number[] = [ERRORS.invalid_frame.close, ERRORS.too_large.close];
 
-/** Errors of a server that hands the session over to another node: the rejected request had no effect. */
+/** The errors of a server whose sessions move to another node. The rejected request had no effect, so it can be sent again. */
 const MOVING: readonly string[] = ['moved', 'shutting_down'];
 
 /**
- * A connection to one session. It opens one link after another, continues each where the last one broke off, and sends every request
- * until the server has answered it. Listeners get decoded chunks in order, each once.
+ * A connection to one session. It opens one link after another, continues each after the last chunk that it received, and sends a request
+ * on each new link until the server has answered the request. Listeners get decoded chunks in order, each once.
  */
 export class Connection {
   /** The player of the agent's sound, if the page has one. */
@@ -72,9 +73,12 @@ export class Connection {
   #attempt = 0;
   /** The close code and reason with which the server asked the user to sign in again. The next attempt is the last one. */
   #signedOut: { code: number; reason: string } | null = null;
-  /** The error that `findCause` gave after the last attempt. Only the same error twice in a row is final: the server may be starting. */
+  /**
+   * The error that `findCause` returned after the last attempt. While a server starts, a proxy may answer for it, so most errors are final only twice
+   * in a row.
+   */
   #cause: string | null = null;
-  /** Counts links: the result of a `findCause` for an earlier link is ignored. */
+  /** Changes with each link. The result of a `findCause` that was started with another value is ignored. */
   #epoch = 0;
   #cancelTimer: (() => void) | null = null;
   #unsubscribe: (() => void) | null = null;
@@ -101,7 +105,7 @@ export class Connection {
     return this.#sessionId;
   }
 
-  /** The session info, which is the server's first chunk on a link; that of the newest link. */
+  /** The session info of the newest link. It is the server's first chunk on a link. */
   get info(): SessionInfo | undefined {
     return this.#info;
   }
@@ -122,8 +126,7 @@ export class Connection {
   }
 
   /**
-   * Connects, or makes this connection the active one again after another connection took over. With the id of another session it leaves the current
-   * session.
+   * Connects, also after another connection took over. With the id of another session it leaves the current session.
    */
   connect(sessionId?: string): void {
     if (sessionId !== undefined && sessionId !== this.#sessionId) {
@@ -138,7 +141,7 @@ export class Connection {
     this.#open();
   }
 
-  /** Asks the server for the whole conversation, which it sends as a reset. Requests without an answer are kept, and sent again where needed. */
+  /** Asks the server for the whole conversation, which arrives as a reset. Requests that the server has not answered are kept, and sent again if needed. */
   resync(): void {
     this.#position.moveTo(NOWHERE);
     if (!this.#link) return;
@@ -146,7 +149,7 @@ export class Connection {
     this.#open();
   }
 
-  /** Closes the connection and drops requests that wait. It stays closed until `connect()`. */
+  /** Closes the connection, and drops the requests that the server has not answered. The connection stays closed until `connect()`. */
   close(): void {
     this.#release(1000);
     this.#unsubscribe?.();
@@ -155,7 +158,7 @@ export class Connection {
     if (this.#state.status !== 'idle') this.#setState({ status: 'closed', code: 1000, reason: '' });
   }
 
-  /** Sends a request that must arrive: now, and again on every new link until the server has answered it. */
+  /** Sends a request that must arrive. It is sent when the connection is live, and again on every new link until the server has answered it. */
   post(request: OutgoingRequest): void {
     const { requestId, frame } = request;
     const isLive = this.#state.status === 'live';
@@ -176,7 +179,8 @@ export class Connection {
   }
 
   /**
-   * Sends a frame that would be useless later: a control frame, sound or a picture. A lost frame is not repeated. Returns false when it was not sent.
+   * Sends a frame that would be useless later, such as a control frame, sound or a picture. A lost frame is not sent again. Returns false when the frame
+   * was not sent.
    */
   send(frame: OutgoingFrame | Uint8Array<ArrayBuffer>): boolean {
     if (this.#state.status !== 'live') return false;
@@ -188,13 +192,14 @@ export class Connection {
   }
 
   /**
-   * Sets whether the page expects nothing from the server. While it does not, the connection pings less often, and a hidden page may close its link.
+   * Sets whether the page expects nothing from the server. While it expects nothing, the connection pings less often, and a hidden page may close its
+   * link.
    */
   setAtRest(isAtRest: boolean): void {
     this.#heartbeat.setAtRest(isAtRest);
   }
 
-  /** Resolves when the condition holds, the time is up, the signal aborts or the connection ends for good. */
+  /** Resolves when the condition is true, `ms` milliseconds have passed, the signal aborts, or the connection has ended and will not reconnect by itself. */
   until(condition: () => boolean, signal: AbortSignal | undefined, ms?: number): Promise<void> {
     if (condition() || signal?.aborted) return Promise.resolve();
     return new Promise((resolve) => {
@@ -229,7 +234,8 @@ export class Connection {
     });
     this.#cancelTimer = this.#timers.after(HANDSHAKE_MS, () => {
       this.#release(4000);
-      // `upgrade_required` shows that the server answers plain HTTP: it may only be too slow to open the link, so retry.
+      // The server has not answered the handshake. Another WebSocket library on the same server may ignore it. `upgrade_required` shows only that
+      // the server answers plain HTTP: it may be too slow to open the link in time, so retry.
       this.#findCause((error) => (error?.code === 'upgrade_required' ? null : error));
     });
     this.#setState({ status: 'connecting', attempt: this.#attempt });
@@ -250,11 +256,11 @@ export class Connection {
       }
     }
     this.#listeners.notify({ type: 'frame-end' });
-    // A server that moves the session to another node closes this link soon. Open the next link now instead of waiting for that.
+    // A server whose session moves to another node will close this link. Open the next link now instead of waiting for that.
     if (isMoving) this.#abandon();
   }
 
-  /** Whether a chunk rejects a request that the next link sends again, because its session moves to another node. */
+  /** Whether a chunk rejects a request only because its session moves to another node. The next link sends such a request again. */
   #isRetried(chunk: Chunk): boolean {
     if (chunk.type !== 'data-error' || !MOVING.includes(chunk.data.code)) return false;
     return this.#outbox.retry(chunk.data.requestId ?? '');
@@ -262,7 +268,8 @@ export class Connection {
 
   #greet(greeting: SessionInfo): void {
     const { floor, connectionId } = greeting;
-    // The server still names this page's previous link as the active connection, because it has not seen that link close: this link takes its place.
+    // The server has not noticed yet that the previous link of this page closed, and names that link as the active connection. So this link becomes
+    // the active connection in its place.
     const wasActive = !!floor && floor === this.#info?.connectionId;
     const session = wasActive ? { ...greeting, floor: connectionId } : greeting;
     this.#sessionId = session.sessionId;
@@ -273,7 +280,7 @@ export class Connection {
     this.#cancelTimer?.();
     this.#heartbeat.start();
     this.#listeners.notify({ type: 'session', session });
-    // Send waiting requests before the state becomes `live`: listeners may send as soon as it is, and must not overtake these requests.
+    // Send the requests in the outbox before the state becomes `live`. Listeners may send as soon as it is, and their requests must come later.
     for (const frame of this.#outbox.resend(session.received)) this.#write(frame);
     if (wasActive) this.#write({ type: 'floor', data: {} });
     this.#setState({ status: 'live', sessionId: session.sessionId, connectionId });
@@ -283,7 +290,7 @@ export class Connection {
     this.#heartbeat.sent(this.#link?.send(frame) ?? 0);
   }
 
-  /** Closes the link of a hidden page that expects nothing. The page opens a new one when it becomes visible. */
+  /** Closes the link of a hidden page that expects nothing. The connection opens a new link when the page becomes visible. */
   #pause(): boolean {
     const isUnused = this.#network.isHidden?.() && this.#heartbeat.isAtRest;
     if (!this.#kind.pausesWhenHidden || !isUnused) return false;
@@ -315,8 +322,8 @@ export class Connection {
   }
 
   /**
-   * Asks over HTTP why a link did not open. When the link had been open, it only opens another one. `certain` maps the error that the server
-   * returns: null means that a retry may succeed. A WebSocket library beside ours on the same server may leave our handshake unanswered.
+   * Asks over HTTP why a link did not open, and then retries or closes. If the link had opened before it closed, this method retries without asking.
+   * `certain` maps the error that the server returned to the error to use; null means that a retry may succeed.
    */
   #findCause(certain = (error: ProtocolError | null) => error): void {
     const mayAsk = this.#state.status === 'connecting' && !this.#signedOut && this.#network.isOnline();
@@ -331,7 +338,7 @@ export class Connection {
     const code = error?.code ?? 'internal';
     const { close = LOST } = ERRORS[code] as { close?: number };
     const isRejected = code === 'unauthorized' || code === 'forbidden';
-    // If this address has worked before, the address is right: the error is that of a proxy whose server is down, so retry.
+    // If a link to this address has worked before, the address is right. A proxy whose server is down sent the error, so retry.
     const isCertain = isRejected || (!this.#info && this.#cause === error?.message);
     this.#cause = error?.message ?? null;
     if (error && isCertain && finalErrorOf(close)) this.#onClose(close, error.message);
@@ -384,7 +391,7 @@ export class Connection {
   }
 }
 
-/** The request that a chunk accepts or rejects. */
+/** Returns the id of the request that a chunk accepts or rejects; undefined for other chunks. */
 function answeredRequest(chunk: Chunk): string | undefined {
   return chunk.type === 'data-accepted' || chunk.type === 'data-error' ? chunk.data.requestId : undefined;
 }

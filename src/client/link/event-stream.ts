@@ -2,8 +2,9 @@ import { KEEP_ALIVE, parseChunkId } from '../../protocol/codec.ts';
 import { ChunkDecoder, type ReceivedChunk } from './link.ts';
 
 /**
- * Reads the chunks of a response until the response ends or `receive` returns false. `isCaughtUp`: the server has sent
- * every chunk that it has so far, and marks this point with a keep-alive comment. A response that breaks off ends without an error.
+ * Reads the chunks of a response until the response ends or `receive` returns false. `isCaughtUp` is true when the server has sent every
+ * chunk that it has so far; the server marks this point with a keep-alive comment. A response that breaks off is no error: the promise
+ * resolves.
  */
 export async function readChunks(
   response: Response,
@@ -20,7 +21,7 @@ export async function readChunks(
   }
 }
 
-/** The chunks of a session over HTTP, and their receiver. */
+/** Requests the chunks of a session over HTTP, and receives them. */
 export interface StreamSource {
   /** Requests the chunks after the chunk `last` (null: from the start) as an endless SSE response. */
   open: (last: string | null) => Promise<Response>;
@@ -41,7 +42,7 @@ export async function readStream(source: StreamSource, last: string | null): Pro
   });
 }
 
-/** The message that the tab that reads the stream sends to the other tabs: chunks, and the id of the chunk before them. */
+/** The message that the reading tab sends to the other tabs. `after` is the id of the chunk before `chunks`. */
 interface Shared {
   after: string | null;
   chunks: ReceivedChunk[];
@@ -49,9 +50,9 @@ interface Shared {
 
 /**
  * One stream for all tabs of a browser that watch the same session, because a browser opens at most six HTTP/1.1 connections to a
- * server. The tab that holds a Web Lock reads the stream and forwards its chunks over a `BroadcastChannel`; when that tab closes, the
- * next one continues after the last chunk that it received. A new tab, and a tab that missed a chunk, catches up with a request of its
- * own.
+ * server. The tab that holds a Web Lock (the reading tab) reads the stream, and forwards its chunks over a `BroadcastChannel`. When that
+ * tab closes, the next tab gets the lock, and continues after the last chunk that it received. A new tab, and a tab that missed a chunk,
+ * gets the missing chunks with its own request.
  */
 class SharedStream {
   readonly #channel: BroadcastChannel;
@@ -60,7 +61,7 @@ class SharedStream {
   #catchingUp: Promise<void> | null = null;
   /** The chunks that the reading tab sent while this tab was catching up. */
   #waiting: Shared[] = [];
-  /** Whether another tab may be listening. Without listeners nothing is forwarded, because to forward a chunk costs as much as to read it. */
+  /** Whether another tab may be listening. While none is, no chunk is forwarded, because forwarding a chunk takes as long as reading it. */
   #isFollowed = false;
 
   constructor(name: string, last: string | null, source: StreamSource) {
@@ -74,7 +75,7 @@ class SharedStream {
     const channel = this.#channel;
     const { name } = channel;
     const { signal } = this.#source;
-    // The other tabs post only when they open: any message means that another tab follows this one.
+    // While this tab reads the stream, other tabs post only when they open. So any message means that another tab is listening.
     const welcome = () => {
       this.#isFollowed = true;
       this.#forward([]);
@@ -113,7 +114,10 @@ class SharedStream {
     });
   }
 
-  /** The session info belongs to this tab alone, and a chunk without an id is a private reply: the other tabs get neither. */
+  /**
+   * Sends chunks to the other tabs, except the session info, which belongs to this tab alone, and chunks without an id, which are private replies to
+   * this tab.
+   */
   #forward(chunks: ReceivedChunk[], after = this.#last): void {
     const shared = chunks.filter(({ id, chunk }) => !chunk || (id && chunk.type !== 'data-session'));
     this.#channel.postMessage({ after, chunks: shared } satisfies Shared);
@@ -148,7 +152,7 @@ class SharedStream {
   }
 }
 
-/** Whether a tab that has all chunks up to `last` lacks the chunk `other`. A chunk of another log always counts as lacking. */
+/** Whether a tab that has all chunks up to `last` lacks the chunk `other`. It always lacks a chunk of another log (another epoch). */
 function isMissing(last: string | null, other: string | null): boolean {
   const [own, theirs] = [last, other].map((id) => (id === null ? null : parseChunkId(id)));
   if (!theirs) return false;

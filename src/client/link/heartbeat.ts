@@ -1,10 +1,10 @@
 import type { Timers } from '../platform.ts';
 
-/** Milliseconds between two pings while the page expects no answer of the agent. It is long, so that a phone's radio can sleep. */
+/** Milliseconds between two pings while the page expects no answer of the agent. It is long, so that a phone's radio can sleep between pings. */
 const IDLE_MS = 15_000;
-/** Milliseconds between two pings while the page expects an answer: the client detects a dead server before the lease of its node ends. */
+/** Milliseconds between two pings while the page expects an answer. It is short, so that the client detects a dead node before the lease of that node ends. */
 const BUSY_MS = 2_000;
-/** How many bytes a slow network uploads in `BUSY_MS`. A larger frame delays the answer to the next ping. */
+/** How many bytes a slow network uploads in `BUSY_MS`. A larger frame delays the next ping, which waits in the socket until the frame has left. */
 const BYTES_PER_BEAT = 200_000;
 
 /** The options of a heartbeat, and its callbacks to the connection. */
@@ -13,22 +13,22 @@ interface HeartbeatContext {
   /** The time between two pings while no answer is expected; `IDLE_MS` when undefined. */
   idleMs: number | undefined;
   ping: () => void;
-  /** Called when the server answered neither of two pings. */
+  /** Called when the server has not answered two pings. */
   onDeath: () => void;
   /** Closes the connection if the page does not need it now. Returns whether it was closed. */
   pause: () => boolean;
 }
 
-/** Detects a server that no longer answers. It sends pings, and every frame of the server counts as an answer. */
+/** Detects a server that no longer answers. It sends pings, and takes every frame of the server for an answer. */
 export class Heartbeat {
   readonly #context: HeartbeatContext;
   readonly #idleMs: number;
   readonly #busyMs: number;
   #isAtRest = false;
   #unanswered = 0;
-  /** How many beats a large frame may take to be sent: pings wait in the socket until it has left. */
+  /** For how many more beats unanswered pings are tolerated, because large frames before them in the socket take that long to leave. */
   #grace = 0;
-  /** Whether the next ping is `idleMs` away. */
+  /** Whether the timer of the next ping was started with `idleMs`. */
   #isSlow = false;
   #cancel: (() => void) | undefined;
 
@@ -64,13 +64,13 @@ export class Heartbeat {
     this.#unanswered = 0;
   }
 
-  /** Call it when the client sent a frame of that size, which the server should answer soon. */
+  /** Call it when the client sent a frame of `size` bytes or characters, which the server should answer soon. */
   sent(size: number): void {
     this.#grace += Math.floor(size / BYTES_PER_BEAT);
     if (this.#isSlow) this.#after(this.#busyMs, () => this.#beat());
   }
 
-  /** Pings now, and declares the connection dead when no answer arrives within `ms`. */
+  /** Pings now, and calls `onDeath` when no answer arrives within `ms` milliseconds. */
   check(ms: number): void {
     this.#ping();
     this.#after(ms, () => (this.#unanswered > 0 ? this.#context.onDeath() : this.start()));

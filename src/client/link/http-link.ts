@@ -13,15 +13,15 @@ import {
   type RequestExtras,
 } from './link.ts';
 
-/** The longest silence of a healthy stream: the server sends keep-alive comments more often than this. */
+/** The longest silence of a stream that still works. The server sends keep-alive comments more often than this. */
 const SILENCE_MS = 3_500;
-/** The timeout of a POST. The time that a slow network needs to upload its body (`BYTES_PER_MS`) is added. */
+/** The timeout of a POST, without the time that a slow network needs to upload the body (`BYTES_PER_MS`). */
 const POST_MS = 10_000;
 const BYTES_PER_MS = 20;
 
 /**
- * Links over HTTP: each request is a POST, and all chunks, also those that other pages cause, arrive in one separate stream. `read` reads that
- * stream; a link that polls can pass its own function.
+ * Links over HTTP. Each request is a POST. All chunks of the session arrive in one separate stream, even those of requests of other pages. `read` reads
+ * that stream; a link that polls can pass its own function.
  */
 export function httpLinks(
   options: HttpOptions & { timers?: Timers | undefined },
@@ -36,7 +36,7 @@ export function httpLinks(
     open: (target, events) => new HttpLink(context, target, events),
     async findCause() {
       const error = await http.findCause();
-      // `upgrade_required` only says that this route is for WebSockets: the server works, so retry.
+      // `findCause` asks the route for WebSockets, so `upgrade_required` shows that the server works. So retry.
       return error?.code === 'upgrade_required' ? null : error;
     },
   };
@@ -55,7 +55,7 @@ class HttpLink implements Link {
   readonly #events: LinkEvents;
   readonly #sessionId: string;
   readonly #controller = new AbortController();
-  /** Resolves when the server has received the previous POST, so that POSTs arrive in the order in which they were sent. */
+  /** Resolves when the server has answered the previous POST, or that POST has failed. The next POST waits for it, so that POSTs arrive in order. */
   #posted: Promise<void> = Promise.resolve();
   #lastChunkAt = 0;
 
@@ -63,7 +63,7 @@ class HttpLink implements Link {
     this.#http = http;
     this.#timers = timers;
     this.#events = events;
-    // A post creates the session that it names, so a new session needs an id of its own.
+    // The first POST creates the session with the id in its body, so this link has to create the id of a new session.
     this.#sessionId = target.sessionId ?? crypto.randomUUID();
     void this.#watch(read, target.last);
   }
@@ -79,7 +79,7 @@ class HttpLink implements Link {
         void this.#claim();
         return 0;
       default:
-        // The other frames are not sent over HTTP: sound needs a socket, and results of tools are sent as messages.
+        // No other frame is sent over HTTP: sound needs a socket, and outputs of browser tools are sent as messages.
         return 0;
     }
   }
@@ -147,7 +147,7 @@ class HttpLink implements Link {
     return text.length;
   }
 
-  /** Reads the private replies at the start of the response to a POST. All later chunks of the response also arrive in the stream. */
+  /** Reads the private replies at the start of the response to a POST, and cancels the rest, because all other chunks also arrive in the stream. */
   async #readReply(response: Response): Promise<void> {
     let isAnswered = false;
     await readChunks(response, (chunks) =>
@@ -158,7 +158,7 @@ class HttpLink implements Link {
         return isReply;
       }),
     );
-    // The response broke off before any reply. Open another link: its session info lists the requests that the server accepted.
+    // The response broke off before any reply. Open another link, whose session info lists the requests that the server accepted.
     if (!isAnswered) this.#end(LOST);
   }
 
@@ -179,7 +179,7 @@ class HttpLink implements Link {
     }
   }
 
-  /** Handles a failed request. The next link repeats a request that may not have reached the server. */
+  /** Handles a failed request. If the request may not have reached the server, the link ends, and the next link sends the request again. */
   #fail(error: unknown, requestId?: string): void {
     if (!(error instanceof ProtocolError) || error.status === ERRORS.shutting_down.status) this.#end(LOST);
     else {
@@ -188,7 +188,7 @@ class HttpLink implements Link {
     }
   }
 
-  /** Reports a chunk that did not arrive in the stream. Without a chunk it reports only that the server is alive. */
+  /** Reports a chunk that did not arrive in the stream. Without a chunk, it reports only that the server still answers. */
   #receive(chunk?: Chunk): void {
     if (!this.#controller.signal.aborted) this.#events.onChunks(chunk ? [{ chunk, id: undefined }] : []);
   }

@@ -3,7 +3,10 @@ import { type BinaryFrame, type Block, BlockDecoder } from '../../protocol/codec
 import type { ProtocolError } from '../../protocol/errors.ts';
 import type { FrameData } from '../../protocol/wire/frames.ts';
 
-/** Headers and body fields that the caller of `sendMessage` adds to one request. Over a socket, body fields are fields of the frame, and headers are not sent. */
+/**
+ * Headers and body fields that the caller of `sendMessage` adds to one request. Over a socket, the body fields become fields of the frame, and the
+ * headers are not sent.
+ */
 export interface RequestExtras {
   headers?: Record<string, string> | Headers | undefined;
   body?: object | undefined;
@@ -24,11 +27,14 @@ export interface ReceivedChunk {
 
 /** Where a link starts to read. */
 export interface LinkTarget {
-  /** The session; null opens a new one, whose id the server or the link makes. */
+  /** The id of the session. Null opens a new session, whose id the server or the link creates. */
   sessionId: string | null;
-  /** The id of the last chunk that the page has; the link continues after it. Null: from the start. */
+  /** The id of the last chunk that the page has. The server continues after that chunk, or with null at the start of the log. */
   last: string | null;
-  /** The position after which the sound continues: number of the utterance, `-`, number of its samples that the page has. Null: no sound. */
+  /**
+   * The position after which the sound continues: the number of the utterance, `-`, and how many of its samples the page has. Null when the page has
+   * no sound.
+   */
   sound: string | null;
 }
 
@@ -41,7 +47,7 @@ export interface LinkEvents {
   onChunks(chunks: ReceivedChunk[]): void;
   /** A binary frame: the sound of the agent. */
   onBinary(frame: BinaryFrame): void;
-  /** The link ended by itself. `code` is a WebSocket close code; links without sockets use those of `ERRORS`, or `LOST`. */
+  /** The link ended without a call of its `close()`. `code` is a WebSocket close code. Links without a socket use the codes of `ERRORS`, or `LOST`. */
   onClose(code: number, reason: string): void;
 }
 
@@ -50,9 +56,9 @@ export interface LinkEvents {
  * that opened it does both.
  */
 export interface Link {
-  /** Sends a frame. Returns its size in characters: the answer to a ping waits until a large frame has left. */
+  /** Sends a frame. Returns its size in characters, because a large frame delays the next ping and its answer. */
   send(frame: OutgoingFrame): number;
-  /** Sends sound or a picture. Returns false when the link cannot, or when too much is waiting: late sound is useless. */
+  /** Sends sound or a picture. Returns false when the link cannot send it, or when so much waits to be sent that it would arrive too late to be of use. */
   sendBinary(bytes: Uint8Array<ArrayBuffer>): boolean;
   /** Sends a ping. The answer arrives as `onChunks([])`. */
   ping(): void;
@@ -72,11 +78,11 @@ export interface LinkKind {
   readonly canBeActive: boolean;
   /** Whether the answers to the calls of a message are sent in one request when its turn has ended, instead of one by one at once. */
   readonly batchesAnswers: boolean;
-  /** Whether the link is closed while the page is hidden and idle: browsers allow six HTTP/1.1 connections to a server. */
+  /** Whether the connection closes the link while the page is hidden and expects nothing, because browsers allow only six HTTP/1.1 connections to a server. */
   readonly pausesWhenHidden: boolean;
-  /** Opens a link. The connection closes it, or the link reports `onClose`. */
+  /** Opens a link. The link stays open until the connection closes it or it reports `onClose`. */
   open(target: LinkTarget, events: LinkEvents): Link;
-  /** Asks the server why no link opens. Resolves with an error that no retry can repair, else with null. */
+  /** Asks the server why no link opens. Resolves with null when a retry may succeed, else with the error. */
   findCause?(): Promise<ProtocolError | null>;
 }
 

@@ -7,24 +7,27 @@ export interface OutgoingRequest {
   /** The id of the request, which its frame carries in `requestId`. */
   requestId: string;
   frame: OutgoingFrame;
-  /** Whether the request is a message that the user typed. Only the number of such messages is limited: there are never more answers than calls. */
+  /**
+   * Whether the request is a message that the user typed. Only such a request fails when too many wait; the number of answers is limited by the
+   * number of calls.
+   */
   isTyped?: true;
 }
 
 type Entry = OutgoingRequest & { isSent: boolean; rejections: number };
 
 const MAX_REQUESTS = 64;
-/** How often a request may be rejected because its session moves to another node, before it fails. */
+/** A request fails when a node has rejected it this many times because the session was moving to another node. */
 const MAX_REJECTIONS = 10;
 
 /**
- * The requests that the server has neither accepted nor rejected, in order. It is safe to send one again: the server knows the ids of
- * the requests that it has.
+ * The requests that the server has neither accepted nor rejected, in order. It is safe to send a request again, because the server
+ * remembers the ids of the requests that it accepted.
  */
 export class Outbox {
   #entries: Entry[] = [];
 
-  /** Adds a request. `isSent`: the caller sends it now; otherwise `resend` does. Throws `busy` when too many typed messages wait. */
+  /** Adds a request. `isSent`: the caller sends it now; otherwise `resend` returns it. Throws `busy` for a typed message when too many requests wait. */
   add(request: OutgoingRequest, isSent: boolean): void {
     if (request.isTyped && this.#entries.length >= MAX_REQUESTS) {
       throw new ProtocolError('busy', 'Too many messages wait.');

@@ -22,7 +22,7 @@ export class StreamPosition {
   #last: string | null = null;
   /** Chunks up to this position were sent before the connection started. */
   #replayedTo = 0;
-  /** The position of the last chunk. The end of a turn counts as one. */
+  /** The position of the last chunk. The end of a turn has a position, too. */
   #seq = 0;
   /** The chunk id after which the next link continues, once the reset has arrived. */
   #afterReset: string | null = null;
@@ -56,11 +56,11 @@ export class StreamPosition {
   }
 
   #startWith(session: SessionInfo, id: string | undefined): ConnectionEvent {
-    // If the server resumes after a chunk that this page has, all chunks that follow are new to the page, even those that the server sent
-    // before this connection started.
+    // If the server resumes after the last chunk of this page, all chunks that follow are new to the page. None of them is a replay, even if the
+    // server first sent it before this connection started.
     this.#replayedTo = session.resumed ? 0 : (parseChunkId(session.newest)?.seq ?? 0);
-    // A server that cannot continue sends a reset. If this link breaks before the reset, the next link must get it too, so `#last` changes
-    // only when the reset has arrived.
+    // A server that cannot continue after `#last` sends a reset. If this link closes before the reset arrives, the next link must get a reset, too. So
+    // `#last` changes only when the reset has arrived.
     if (!session.resumed && this.#last !== null) this.#afterReset = id ?? null;
     else if (id) this.#last = id;
     return { type: 'session', session };

@@ -35,25 +35,25 @@ export interface WebSocketLike {
 export interface WebSocketLinkOptions extends Pick<HttpOptions, 'url' | 'key' | 'fetch'> {
   /** Replaces the global `WebSocket`, for runtimes without one. */
   WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
-  /** Whether the page keeps watching when another connection becomes the active one. By default the server closes it. */
+  /** Whether the page stays connected when another connection becomes the active one. By default the server then closes this connection. */
   watches?: boolean | undefined;
   /** Gets every frame as it is sent and received, pings included. */
   onFrame?: ((direction: 'in' | 'out', data: string | Uint8Array) => void) | undefined;
   timers?: Timers | undefined;
 }
 
-/** How many bytes may wait in a socket before sound is dropped, because late sound is worse than none. */
+/** How many bytes may wait in a socket. While more wait, sound and pictures are dropped, because late sound is worse than none. */
 const MAX_BUFFERED = 256 * 1024;
 
 /**
- * What a bare frame means to the connection: only that the server is alive. That is all of a `pong`, and all of a frame of a newer server (B1c). The compiler
- * refuses this line when `SERVER_FRAMES` declares a further frame: handle that one in `#receive`.
+ * What the connection gets for a bare frame: no chunks, which shows only that the server still answers. That is enough for a `pong`, and for a bare frame of
+ * a newer server (B1c). The compiler reports this line when `SERVER_FRAMES` declares another frame. Handle that frame in `#receive`.
  */
 const SIGN_OF_LIFE: ServerFrame['type'] extends 'pong' ? ReceivedChunk[] : never = [];
 
 /** Links over WebSocket: requests are frames, and answers to calls are sent one by one. */
 export function webSocketLinks(options: WebSocketLinkOptions): LinkKind {
-  // A browser sends cookies with a WebSocket handshake, so the request that asks why the handshake failed sends them too.
+  // A browser sends cookies with a WebSocket handshake, so the request that asks why the handshake failed has to send them, too.
   const http = new DuologueHttp({ credentials: 'include', ...options });
   return {
     canBeActive: true,
@@ -106,10 +106,13 @@ class WebSocketLink implements Link {
     this.#detach()?.close(code);
   }
 
-  /** A key function that throws ends the attempts, except with a `TypeError`, which is how `fetch` reports a missing network. */
+  /**
+   * Opens the socket with the key that the function returns. A `TypeError` of the function is treated as a lost connection, because `fetch` reports a
+   * missing network with it. Any other error is treated as `unauthorized`.
+   */
   async #openWith(key: () => string | Promise<string>, target: LinkTarget): Promise<void> {
     try {
-      // Call `key` in a later microtask: a link must report nothing before `open()` has returned it to the connection.
+      // Call `key` in a later microtask. If it throws now, the link would report `onClose` before `open()` has returned the link to the connection.
       const newest = await Promise.resolve().then(key);
       if (!this.#isClosed) this.#open(newest, target);
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Chunk } from '../../protocol/chunks.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 
-/** Where the chunks of a response go. */
+/** Receives the chunks of a response. */
 export interface ResponseSink {
   write(chunk: Chunk): void;
   end(): void;
@@ -11,20 +11,21 @@ export interface ResponseSink {
 export interface ReaderContext {
   messageId: string;
   calls: ToolCalls;
-  /** Whether a step boundary was already passed to the page after the calls of the message. */
+  /** Whether the page already got a `start-step` chunk after the calls of the message. */
   isStepEnded: boolean;
 }
 
 /**
- * Passes the chunks of a message to one response. A response may start in the middle of a message, and the AI SDK fails on a delta
- * without a start or on the outcome of an unknown call: the reader adds and drops chunks so that the response is complete in itself.
+ * Passes the chunks of a message to one response. A response may start in the middle of a message, but the AI SDK fails on a delta
+ * without a start chunk and on the outcome of an unknown call. So the reader adds missing start chunks, and drops chunks of unknown
+ * calls.
  */
 export class MessageReader {
   readonly sink: ResponseSink;
   readonly #context: ReaderContext;
   /** Text and reasoning blocks that started in this response and have not ended. */
   readonly #blocks = new Map<string, 'text' | 'reasoning'>();
-  /** Whether the last chunk was a `start-step`. The reader passes it on with the next chunk, unless that is an approval request. */
+  /** Whether the last chunk was a `start-step`. The reader passes it on before the next chunk, unless that is an approval request or a `finish-step`. */
   #isStepHeld = false;
 
   constructor(sink: ResponseSink, context: ReaderContext) {
@@ -40,8 +41,8 @@ export class MessageReader {
   push(chunk: Chunk): void {
     const isHeld = this.#isStepHeld;
     this.#isStepHeld = chunk.type === 'start-step';
-    // Drop the step around an approval request: the approval helper of the AI SDK looks for the call in the last step, and a new step
-    // would hide it.
+    // Drop the step around an approval request. `lastAssistantMessageIsCompleteWithApprovalResponses` of the AI SDK looks for the call in
+    // the last step, and would not find it there after a new step.
     if (isHeld && chunk.type !== 'finish-step' && chunk.type !== 'tool-approval-request')
       this.#pass({ type: 'start-step' });
     const blocks = this.#blocks;
@@ -91,9 +92,9 @@ export class MessageReader {
   }
 
   /**
-   * Whether a step boundary belongs before the chunk. The wire has none between tool calls and the text after them; but the tool-calls
-   * helper of the AI SDK looks at the last step, and would send its settled calls again after every response. A call without an outcome
-   * stays in the last step, where the helpers look for it.
+   * Whether a `start-step` has to be added before the chunk. The server sends none between tool calls and the text after them. But
+   * `lastAssistantMessageIsCompleteWithToolCalls` of the AI SDK reads the calls of the last step, and would make the chat send calls with
+   * an outcome again after every response. A call without an outcome stays in the last step, where the AI SDK looks for it.
    */
   #isStepOver(chunk: Chunk): boolean {
     const context = this.#context;

@@ -15,8 +15,8 @@ export function joinDeltas(first: Chunk | null | undefined, second: Chunk): Delt
 }
 
 /**
- * The longer a text, the longer the page takes to draw it. So the window grows by its initial length for every `STEP_LENGTH` characters, up to
- * `MAX_STEPS` times that length.
+ * Deltas that arrive within a short time (the window) are joined to one. The longer a text, the longer the page takes to draw it. So the window grows
+ * by its initial length for every `STEP_LENGTH` characters, up to `MAX_STEPS` times that length.
  */
 const STEP_LENGTH = 2_500;
 const MAX_STEPS = 4;
@@ -25,9 +25,9 @@ const FLOOD = 16;
 const FLOOD_FACTOR = 6;
 
 /**
- * One response as `useChat` reads it. The first delta is passed on at once; those that follow within the window are passed on as one, so
- * that the page draws once a frame and not once a word, less often for a long text, and still less in a flood. All other chunks are
- * passed on at once, in order.
+ * One response as `useChat` reads it. The first delta is passed on at once, and the deltas that follow within the window are passed on as
+ * one. So the page draws the text once for each window instead of once for each word. All other chunks are passed on at once. The order
+ * stays.
  */
 export class ResponseStream {
   readonly readable: ReadableStream<Chunk>;
@@ -46,7 +46,7 @@ export class ResponseStream {
   /** How many characters have arrived in deltas. */
   #length = 0;
 
-  /** `onCancel`: the reader cancelled the stream. */
+  /** `onCancel` is called when the reader cancels the stream. */
   constructor(timers: Timers, windowMs: number, onCancel: () => void) {
     this.#timers = timers;
     this.#windowMs = windowMs;
@@ -63,7 +63,7 @@ export class ResponseStream {
           this.#finish();
         },
       },
-      // No read-ahead: a reader that pulls has processed all that it had.
+      // With 0 the stream does not read ahead, so `pull` means that the reader has processed all chunks that it got.
       { highWaterMark: 0 },
     );
   }
@@ -73,7 +73,7 @@ export class ResponseStream {
     return this.#isEnded;
   }
 
-  /** Whether the stream has ended and its reader has processed all chunks or has left: then the chat no longer writes. */
+  /** Whether the stream has ended, and its reader has processed all chunks or has cancelled it. The chat then no longer changes its messages. */
   get isFinished(): boolean {
     return this.#isFinished;
   }
@@ -94,7 +94,7 @@ export class ResponseStream {
     this.#openWindow();
   }
 
-  /** Ends the stream, after the chunks that are not read yet. */
+  /** Ends the stream after the chunks that the reader has not read yet. */
   end(): void {
     this.#flush();
     this.#ending ??= this.#controller;
@@ -109,7 +109,7 @@ export class ResponseStream {
     const controller = this.#controller;
     this.#isEnded = true;
     this.#detach();
-    // `controller.error` discards the chunks that are still queued. Call it in a later task, so that the reader can read them before.
+    // `controller.error` discards the chunks that are still queued. Call it in a later task, so that the reader can read them first.
     this.#timers.after(0, () => controller?.error(error));
   }
 

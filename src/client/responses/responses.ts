@@ -23,7 +23,7 @@ export class Responses {
   readonly #messages = new Map<string, StreamedMessage>();
   /** Responses to requests that the server has not accepted yet, by request id. */
   readonly #expected = new Map<string, ResponseSink>();
-  /** The message that chunks belong to. */
+  /** The message of the newest `start` chunk, which the chunks after it belong to. */
   #current: StreamedMessage | null = null;
 
   /** `shows`: whether the page shows a message that it did not read from a response, e.g. one that it loaded over HTTP. */
@@ -48,7 +48,7 @@ export class Responses {
     else this.#find(messageId).expect(sink);
   }
 
-  /** Lets a response read a message from here on. */
+  /** Lets a response read the buffered chunks of a message, and later ones. Another response that reads the message ends. */
   read(sink: ResponseSink, messageId: string, { expects = false, repeats = [] }: ReadOptions = {}): void {
     const message = this.#find(messageId);
     message.close();
@@ -57,14 +57,14 @@ export class Responses {
     message.read(sink, expects);
   }
 
-  /** Receives a chunk. `isReplay`: the server repeats it for pages that do not have it. */
+  /** Receives a chunk. `isReplay`: the server had sent the chunk before this connection started, and repeats it. */
   receive(chunk: Chunk, isReplay = false): void {
     if ('transient' in chunk && chunk.transient) return this.#receiveTransient(chunk);
     if (chunk.type === 'start' && chunk.messageId !== undefined) {
       const { messageId } = chunk;
       const isNew = !this.#messages.has(messageId);
       this.#current = this.#find(messageId);
-      // A message that the page shows may have started long before this connection.
+      // The page may have loaded a message that started before this connection. Only its further chunks arrive here.
       if (isNew && !isReplay && this.#shows(messageId)) this.#current.show();
       else if (isNew) this.#current.expect();
       this.#current.start();
@@ -77,9 +77,9 @@ export class Responses {
     this.#current?.endTurn();
   }
 
-  /** Call it after all chunks of a frame. Returns the messages of which new chunks wait for a reader. */
+  /** Call it after all chunks of a frame. Returns the messages with new chunks that no response reads. */
   endFrame(): Pending[] {
-    // While a response waits for the acceptance of its request, a new message may be the answer to it: do not report the message yet.
+    // While a response waits for the acceptance of its request, a new message may be the answer to that request. So do not report the message yet.
     return this.#all.flatMap((message) =>
       message.isUnread && this.#expected.size > 0 ? [] : (message.endFrame() ?? []),
     );
@@ -109,7 +109,7 @@ export class Responses {
     }
   }
 
-  /** Starts over with the messages of a reset. Responses that wait for a message that has not started keep waiting. */
+  /** Discards the state of all messages, and continues with the messages of a reset. A response that waits for a message that has not started keeps waiting. */
   reset(messages: readonly UIMessage[]): void {
     const known = new Set(messages.map(({ id }) => id));
     for (const message of this.#all) {

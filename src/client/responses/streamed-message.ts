@@ -9,7 +9,7 @@ export interface Pending {
   isNew: boolean;
 }
 
-/** Chunks of a message that wait for a reader. Deltas are joined, so that the buffer grows only with the text. */
+/** Chunks of a message that no response reads yet. Consecutive deltas are joined, so that many short deltas need no more memory than their text. */
 class ChunkBuffer {
   readonly #chunks: { chunk: Chunk; isReplay: boolean }[] = [];
 
@@ -26,7 +26,7 @@ class ChunkBuffer {
     return first?.chunk.type === 'start' && !first.isReplay && !second;
   }
 
-  /** The chunks for a reader. A page that already shows the message gets no replayed chunks, except the outcomes of calls. */
+  /** Returns the chunks for a response. If the page already shows the message, these are the chunks that are not replays, and the outcomes of calls. */
   read(isShown: boolean): Chunk[] {
     return this.#chunks.flatMap(({ chunk, isReplay }) =>
       isShown && isReplay && settledCall(chunk) === null ? [] : chunk,
@@ -36,24 +36,30 @@ class ChunkBuffer {
 
 /** The reading state of a message. */
 type State =
-  /** Chunks wait for a reader. `isNew`: the buffer starts with the first chunk. `isReported`: `onPending` was called. `isOver`: no more follow. */
+  /**
+   * Chunks wait for a response to read them. `isNew`: the buffer starts with the first chunk of the message. `isReported`: there is nothing new to
+   * report with `onPending`. `isOver`: no more chunks follow.
+   */
   | { is: 'buffered'; buffer: ChunkBuffer; isNew: boolean; isReported: boolean; isOver: boolean }
   /** A response gets the chunks as they arrive. */
   | { is: 'read'; reader: MessageReader }
-  /** The message has no reader, and more chunks follow, by themselves or after an answer. */
+  /** No response reads the message, and more chunks follow, now or after the page has answered a call. */
   | { is: 'paused' }
   /** The AI SDK stopped reading at an error chunk. Chunks after it are dropped. */
   | { is: 'failed' }
   /** No chunks follow. */
   | { is: 'over' };
 
-/** One message of a conversation while its chunks arrive: which response reads the message, which chunks wait for a reader, and whether more chunks follow. */
+/**
+ * One message of a conversation while its chunks arrive: which response reads the message, which chunks no response has read, and whether more chunks
+ * follow.
+ */
 export class StreamedMessage {
   readonly id: string;
   readonly #calls: ToolCalls;
   readonly #readerContext: ReaderContext;
   #state: State = { is: 'over' };
-  /** Whether the page has the message from another source, e.g. HTTP: replays of it are dropped. */
+  /** Whether the page has the message from another source, such as HTTP. Replayed chunks of the message are then dropped. */
   #isShown = false;
   /** Whether a step with approval requests is open. A step may hold several requests, which arrive one by one. */
   #isAsking = false;
@@ -86,7 +92,7 @@ export class StreamedMessage {
     return this.#state.is === 'buffered' && this.#state.isNew;
   }
 
-  /** Whether all chunks were read, and no more follow before the page answers a call. */
+  /** Whether no chunks wait to be read, and no more follow before the page sends something. */
   get isAtRest(): boolean {
     if (this.is === 'read' || this.is === 'paused') return !this.#isAsking && this.#waitsForPage;
     return this.is !== 'buffered';
@@ -97,7 +103,7 @@ export class StreamedMessage {
     return this.#state.is === 'read' && !this.#hasStarted;
   }
 
-  /** Whether no chunks follow, and none wait for a reader. */
+  /** Whether no chunks follow, and none wait to be read. */
   get isIdle(): boolean {
     return this.is === 'over' || this.is === 'failed';
   }
@@ -145,7 +151,7 @@ export class StreamedMessage {
     this.#hasStarted = true;
     const isRepeated = chunk.type === 'tool-input-available' && this.#isDecided(chunk.toolCallId);
     this.#calls.observe(chunk, this.id);
-    // The server announces an approved call again. Passing that on would remove an output that the page may already show.
+    // The server announces an approved call a second time. The chat would then remove an output of the call that it may already show.
     if (isRepeated) return;
     if (this.is === 'over') this.#state = { is: 'paused' };
     const isInStep = chunk.type === 'start-step' || chunk.type === 'tool-approval-request';
@@ -158,7 +164,7 @@ export class StreamedMessage {
   /** Handles the end of the turn that the message belongs to. */
   endTurn(): void {
     const state = this.#state;
-    // The page may have sent an answer that the server had not received when it ended the turn: then more chunks follow.
+    // The page may have sent an answer that the server had not received when it ended the turn. In that case more chunks follow.
     this.#isDone = state.is !== 'failed' && this.#hasAnsweredCall;
     if (this.#isDone) return;
     if (state.is === 'buffered') state.isOver = true;
@@ -166,7 +172,7 @@ export class StreamedMessage {
     else this.#state = { is: 'over' };
   }
 
-  /** Handles the outcome of a call of this message that arrived in a transient chunk. If the turn has already ended, no more chunks follow. */
+  /** Handles the outcome of a call of this message in a transient chunk (`data-settled`). If the turn has already ended, no more chunks follow. */
   callSettled(): void {
     if (this.#isDone) this.endTurn();
   }
@@ -180,7 +186,7 @@ export class StreamedMessage {
     return { messageId: this.id, isNew: state.isNew };
   }
 
-  /** Removes the reader of the message. `isRejected`: because the server rejected the request that the message would have answered. */
+  /** Detaches the response that reads the message. `isRejected`: the server rejected the request that the message would have answered. */
   leave(isRejected: boolean): void {
     this.#state = { is: isRejected ? 'over' : 'paused' };
   }
@@ -254,7 +260,7 @@ export class StreamedMessage {
   }
 }
 
-/** Replaces a `finish` chunk by its metadata: it ended an earlier part of the message, and the response also reads the part that follows. */
+/** Replaces a `finish` chunk with its metadata. The `finish` ended an earlier part of the message, and the response also reads the part after it. */
 function withoutFinish(chunk: Chunk): Chunk {
   if (chunk.type !== 'finish') return chunk;
   return { type: 'message-metadata', messageMetadata: chunk.messageMetadata ?? {} };

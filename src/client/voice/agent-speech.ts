@@ -4,15 +4,15 @@ import type { AudioPlayer } from '../audio/player.ts';
 import type { ConnectionEvent, Played } from '../link/index.ts';
 
 /**
- * With every epoch, a server numbers utterances from 1 again. This is then added to the player's numbers, so that none is used twice. It exceeds
- * every number of a server.
+ * In a new epoch (a new log), the server numbers utterances from 1 again. This value is then added to the numbers for the player, so that no number is
+ * used twice. It is larger than every number of a server, which has 24 bits.
  */
 const EPOCH = 2 ** 24;
 
 interface Utterance {
   /** The number of the utterance for the player, which is never used twice. */
   readonly n: number;
-  /** The number of the utterance on the wire. */
+  /** The number that the server gave the utterance. */
   readonly number: number;
   readonly messageId: string;
   /** Whether the utterance is complete or was interrupted: no more of it is played. */
@@ -29,7 +29,7 @@ export class AgentSpeech {
   #previous: Utterance | null = null;
   /** How many samples of the newest utterance have arrived. */
   #received = 0;
-  /** The message of the last `start`. */
+  /** The id of the message in the last `start` chunk. */
   #current: string | null = null;
 
   constructor(player: Pick<AudioPlayer, 'play' | 'end' | 'interrupt' | 'isPlaying' | 'heard'>) {
@@ -63,7 +63,7 @@ export class AgentSpeech {
         this.#received = chunk.data.at;
         return false;
       case 'data-pcm': {
-        // Without our subprotocol the server does not number utterances: all sound of a message counts as one utterance.
+        // Over a socket without our subprotocol, the server does not number utterances. So all sound of a message is treated as one utterance.
         const { messageId, sampleRate } = chunk.data;
         if (this.#newest?.messageId !== messageId) {
           this.#announce((this.#newest?.number ?? 0) + 1, messageId);

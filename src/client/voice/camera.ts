@@ -10,9 +10,9 @@ export interface CameraOptions {
   deviceId?: string;
   /** The longer side of a picture, in pixels. Default: 768. */
   maxSide?: number;
-  /** The largest size of a picture in bytes. The quality is reduced until it fits, else the picture is dropped. Default: 200,000. */
+  /** The largest size of a picture in bytes. A larger picture is encoded with a lower quality, and dropped if even that is too large. Default: 200,000. */
   maxBytes?: number;
-  /** Milliseconds between two pictures, at least 1,000. */
+  /** Milliseconds between two pictures, at least 1,000. Default: 1,000. */
   everyMs?: number;
   /** Gets the pictures, as JPEG. */
   onPicture: (jpeg: Uint8Array<ArrayBuffer>) => void;
@@ -42,7 +42,7 @@ export class Camera {
     this.#video.playsInline = true;
   }
 
-  /** Asks the user and starts. Returns the stream, for a preview. Throws an `AudioError` when that fails. */
+  /** Asks the user for the camera or screen, and starts. Returns the stream, for a preview. Throws an `AudioError` when that fails. */
   async start(): Promise<MediaStream> {
     this.#starting ??= this.#open();
     const starting = this.#starting;

@@ -17,7 +17,7 @@ export interface DevicesContext {
   onPlayerChange: () => void;
 }
 
-/** Owns the microphone and the loudspeaker of a voice, both of which may be replaced while in use, and the lock that keeps the screen on. */
+/** Owns the microphone and the loudspeaker of a voice, and the lock that keeps the screen on. The user may change both devices while they are in use. */
 export class Devices {
   readonly #context: DevicesContext;
   #recorder: AudioRecorder | null = null;
@@ -48,7 +48,7 @@ export class Devices {
     await recorder?.stop();
   }
 
-  /** Uses another microphone: at once if a microphone is on. When that fails, the previous one stays on. */
+  /** Uses another microphone, at once if a microphone is on. When that fails, it throws, and the previous microphone stays on. */
   async switchMicrophone(deviceId: string): Promise<void> {
     const { options } = this.#context;
     const { microphone } = options;
@@ -62,7 +62,7 @@ export class Devices {
       options.microphone = microphone;
       throw error;
     }
-    // The microphone was switched off, or switched again, meanwhile.
+    // While `next` started, the microphone was switched off, or the user chose yet another one.
     if (before !== this.#recorder) return next.stop();
     this.#recorder = next;
     await before.stop();
@@ -74,7 +74,7 @@ export class Devices {
     this.#context.options.loudspeaker = deviceId;
   }
 
-  /** The player, which is created on first use. */
+  /** Returns the player. The first call creates it. */
   openPlayer(): AudioPlayer {
     if (this.#player) return this.#player;
     const { options, onPlayerChange } = this.#context;
@@ -136,7 +136,8 @@ export class Devices {
     const { microphone, constraints, workletUrls } = options;
     const recorder = new AudioRecorder({
       onChunk: (pcm) => {
-        // `null`: the recorder is being stopped, and this is its last sound. During a switch only the previous recorder counts until the next is on.
+        // `#recorder` is null while this recorder stops and passes on its last sound. While another microphone starts, `#recorder` is still the
+        // previous one, so that only one of the two is heard.
         if (recorder === this.#recorder || this.#recorder === null) onSound(pcm);
       },
       onLost: (error) => {
@@ -150,7 +151,7 @@ export class Devices {
   }
 }
 
-/** The loudness of sound, from 0 to 1. `full`: the factor by which samples are scaled to 16 bits. */
+/** Returns the loudness of sound, from 0 to 1. `full`: the factor that scales the samples to 16 bits. */
 export function levelOf(samples: Int16Array | Float32Array, full = 1): number {
   let sum = 0;
   for (const sample of samples) sum += sample * sample;

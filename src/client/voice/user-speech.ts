@@ -6,12 +6,12 @@ import type { VoiceOptions } from './voice-state.ts';
 const SAMPLE_RATE = 16_000;
 /** How many samples of speech are kept while there is no connection: half a minute. */
 const MAX_HELD = 30 * SAMPLE_RATE;
-/** How many pieces of sound (20 ms each) from before speech was detected are sent, so that the first syllable is not lost: 500 ms. */
+/** How many pieces of sound (20 ms each) from before the start of speech are sent, so that the first syllable is not lost: 500 ms. */
 const PRE_ROLL = 25;
-/** While a button is held, sound is sent only after this many pieces (300 ms), because until then the hold may be a tap. */
+/** While the user holds the button, sound is sent only after this many pieces (300 ms), because a shorter hold may be a tap. */
 const TAP = 15;
 
-/** Sends the user's speech to the server. Speech without a connection is sent when the connection is back. */
+/** Sends the user's speech to the server. While there is no connection, it keeps the speech, and sends it when the connection is live again. */
 export class SpeechSender {
   readonly #isText: boolean;
   #connection: Connection | null = null;
@@ -27,8 +27,8 @@ export class SpeechSender {
   }
 
   /**
-   * Uses another connection, or the same one after a reconnect. The speech is announced again, because the server of the new link does not know of
-   * it.
+   * Uses another connection, or the same one after a reconnect. The start of the speech is sent again, because the server of the new link does not know
+   * of it.
    */
   connect(connection: Connection | null): void {
     this.#connection = connection;
@@ -58,7 +58,7 @@ export class SpeechSender {
     const connection = this.#connection;
     if (connection?.state.status !== 'live') return;
     if (!this.#isAnnounced && (this.#isOpen || this.#held.length > 0)) {
-      // `client`: the button or the detector of this page finds the end of the speech, not the model.
+      // `client`: this page detects the end of the speech, with its button or detector. The model does not.
       const data = { action: 'start', detection: 'client' } as const;
       this.#isAnnounced = connection.send({ type: 'audio_control', data });
     }
@@ -82,7 +82,7 @@ export class SpeechSender {
   }
 }
 
-/** Handles the user's speech between the microphone and the sender: it detects speech, and decides which sound is sent. */
+/** Gets the sound of the microphone, detects speech in it, and decides which sound the `SpeechSender` sends. */
 export class UserSpeech {
   readonly #options: VoiceOptions;
   readonly #onSpeech: (isSpeech: boolean) => void;
@@ -91,10 +91,10 @@ export class UserSpeech {
   #detector: SpeechDetector | null = null;
   /** The function that created the detector. */
   #detect: DetectSpeech | null = null;
-  /** The newest sound that was not sent, at most `PRE_ROLL` pieces: it is sent when speech starts. */
+  /** The newest sound that was not sent, at most `PRE_ROLL` pieces. It is sent when speech starts. */
   #before: Int16Array[] = [];
   #isTalking = false;
-  /** Whether the sound is held back, because the hold may be only a tap. */
+  /** Whether the sound is held back, because the user may only have tapped the button. */
   #isHeldBack = false;
 
   /** `onSpeech` is called when the detector found the start or end of speech, `onSending` when sending of the speech starts. */
@@ -110,7 +110,7 @@ export class UserSpeech {
     return this.#isTalking;
   }
 
-  /** Whether the user speaks for certain, so that the sound is sent. */
+  /** Whether the user speaks and the sound is sent, not held back. */
   get isSending(): boolean {
     return this.#isTalking && !this.#isHeldBack;
   }
@@ -126,7 +126,7 @@ export class UserSpeech {
     this.#detector = this.#detect(this.#onSpeech);
   }
 
-  /** Uses another detector; at once, unless the user is speaking. */
+  /** Uses another detector, at once or after the current speech. */
   detectWith(detect: DetectSpeech): void {
     this.#options.detect = detect;
     this.#replaceDetector();
@@ -144,8 +144,8 @@ export class UserSpeech {
   }
 
   /**
-   * Call it when the user starts to speak, or presses the button. The sound just before is sent too. `mayBeTap`: hold the sound back until the press
-   * is certainly not a tap.
+   * Call it when the user starts to speak, or presses the button. The sound just before that is sent, too. `mayBeTap`: hold the sound back until the
+   * press is too long for a tap.
    */
   start(mayBeTap: boolean): void {
     this.#isTalking = true;
@@ -187,7 +187,7 @@ export class UserSpeech {
     this.#onSending();
   }
 
-  /** Replaces the detector, but not while the user speaks: a detector that missed the start would not find the end. */
+  /** Replaces the detector, but not while the user speaks, because a detector that missed the start of the speech would not find its end. */
   #replaceDetector(): void {
     const { detect } = this.#options;
     if (this.#detector && !this.#isTalking && detect && this.#detect !== detect) this.startDetector();

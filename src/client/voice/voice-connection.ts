@@ -35,7 +35,7 @@ export class VoiceConnection {
     return this.#transport?.connection ?? null;
   }
 
-  /** Uses a transport from now on; null for none. Returns whether the transport changed. */
+  /** Uses a transport from now on; with null, none. Returns whether the transport changed. */
   attach(transport: VoiceTransport | null, chatId: string): boolean {
     this.#chatId = chatId;
     if (transport === this.#transport) return false;
@@ -68,13 +68,13 @@ export class VoiceConnection {
     return true;
   }
 
-  /** Connects. Resolves when there is a live connection to a model that takes sound; throws an `AudioError` when there is none. */
+  /** Connects. Resolves when the connection is live and the model accepts sound; otherwise throws an `AudioError`. */
   async connected(): Promise<void> {
     await this.#untilLive();
     if (this.connection?.info?.model.hears === false) throw new AudioError('deaf');
   }
 
-  /** Also waits for a transport: a page that has just changed to the live mode attaches one a moment later. */
+  /** Waits for a live connection. It also waits for a transport, because a page that has just changed to the mode `bidi` attaches one a moment later. */
   #untilLive(): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {

@@ -2,7 +2,7 @@ import type { DetectSpeech } from '../../protocol/speech-detector.ts';
 import type { AudioError } from '../audio/audio-error.ts';
 import type { Connection } from '../link/index.ts';
 
-/** How the user talks: while holding a key or button, or hands-free. */
+/** How the user talks: while holding a key or button (`hold`), or with a microphone that stays on (`hands-free`). */
 export type Speaking = 'hold' | 'hands-free';
 
 /** The state of the microphone. */
@@ -44,7 +44,7 @@ export interface VoiceOptions {
   /** Device ids. Default: the devices that the browser prefers. */
   microphone?: string | undefined;
   loudspeaker?: string | undefined;
-  /** How sound is sent: in binary frames (default), or as text for servers without our subprotocols. */
+  /** How sound is sent: in binary frames (default), or as base64 text for servers that do not support our subprotocols. */
   wire?: 'binary' | 'text';
   /** The URLs of the audio worklets of this package. */
   workletUrls?: { recorder?: string | URL; player?: string | URL };

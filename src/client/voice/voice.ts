@@ -16,7 +16,7 @@ import type {
 } from './voice-state.ts';
 
 /**
- * Talks with the agent over a transport: it records the user, plays the agent, and interrupts the agent when the user speaks.
+ * Lets the user talk with the agent over a transport. It records the user, plays the agent's sound, and silences the agent when the user speaks.
  *
  * @example
  * const voice = new Voice();
@@ -36,7 +36,7 @@ export class Voice {
   #isHeld = false;
   #isMuted = false;
   #loudness = 0;
-  /** The number of the newest start or stop. A pending start compares it, and has no effect when a later start or stop followed. */
+  /** Counts the starts and stops of the microphone. A start that is not complete has no effect once this number has changed. */
   #attempt = 0;
 
   constructor(options: VoiceOptions = {}) {
@@ -61,8 +61,8 @@ export class Voice {
         position: () => this.#agent?.position ?? null,
         silence: () => {
           const played = this.#agent?.silence() ?? [];
-          // The caller's `interrupt` names no message, because it is about the newest sound. How much was heard of an earlier message is reported
-          // separately.
+          // The caller sends an `interrupt` without a message id for the newest message. So this page reports itself how much the user heard of an
+          // earlier message.
           const last = played.pop();
           this.#reportPlayed(played);
           return last && { playedMs: last.playedMs };
@@ -86,7 +86,7 @@ export class Voice {
   /** Calls the listener whenever the state changes. The returned function unsubscribes. */
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
-  /** The loudness of the current speaker, from 0 to 1, for a meter. It changes all the time, without a call of the listeners. */
+  /** The loudness of the current speaker, from 0 to 1, for a level meter. It changes all the time; listeners are not called for it. */
   get level(): number {
     const isAgent = this.#devices.player?.isPlaying === true && !this.#user.isTalking;
     return isAgent ? this.#devices.level : this.#loudness;
@@ -98,8 +98,8 @@ export class Voice {
   }
 
   /**
-   * Switches the microphone on, hands-free, until `stop`. While the user holds the button, this means that the hold was a tap: the
-   * microphone stays on, and nothing of the hold is sent.
+   * Switches the microphone on, hands-free, until `stop`. Call it also when a hold of the button was only a tap: the microphone then stays
+   * on, and sound of the hold that is held back is not sent.
    */
   readonly start = async (): Promise<void> => {
     const microphone = this.#microphone;
@@ -115,7 +115,7 @@ export class Voice {
   /** Switches the microphone off. The agent's sound continues to play. */
   readonly stop = (): Promise<void> => this.#close(null);
 
-  /** The user holds the key or button: their sound is sent until `release`. */
+  /** Call it when the user starts to hold the key or button. The user's sound is sent until `release`. */
   readonly press = async (): Promise<void> => {
     if (this.#isHeld) return;
     this.#isHeld = true;
@@ -161,13 +161,13 @@ export class Voice {
     if (this.#microphone.status === 'off') this.#setMicrophone({ status: 'off', error: null });
   };
 
-  /** Uses another microphone: at once if a microphone is on. Throws an `AudioError` when that fails; then the previous one stays on. */
+  /** Uses another microphone, at once if a microphone is on. When that fails, it throws an `AudioError`, and the previous microphone stays on. */
   readonly switchMicrophone = (deviceId: string): Promise<void> => this.#devices.switchMicrophone(deviceId);
 
-  /** Uses another loudspeaker. Throws an `AudioError` when that fails; then the previous one is used. */
+  /** Uses another loudspeaker. When that fails, it throws an `AudioError`, and the previous loudspeaker stays in use. */
   readonly switchLoudspeaker = (deviceId: string): Promise<void> => this.#devices.switchLoudspeaker(deviceId);
 
-  /** Uses another speech detector; at once, unless the user is speaking. */
+  /** Uses another speech detector, at once or after the current speech. */
   readonly detectWith = (detect: DetectSpeech): void => this.#user.detectWith(detect);
 
   /** Switches everything off and releases the devices. */
@@ -182,7 +182,7 @@ export class Voice {
     const attempt = ++this.#attempt;
     this.#setMicrophone({ status: 'starting', how });
     try {
-      // Called before the first `await`, so that it runs within the user's click: browsers allow sound only after a click.
+      // Call this before the first `await`, so that it runs within the handler of the user's click: browsers allow sound only after a click.
       const isAudible = this.#openAgent();
       // The promise is awaited below. If it rejects before that, this handler prevents an unhandled rejection.
       isAudible.catch(() => undefined);
@@ -190,7 +190,7 @@ export class Voice {
       if (attempt !== this.#attempt) return;
       await Promise.all([this.#devices.record(), isAudible]);
       if (attempt !== this.#attempt) return;
-      // Meanwhile `start()` may have changed the microphone from `hold` to `hands-free`, because the hold was only a tap.
+      // While the microphone started, a call of `start()` may have changed it from `hold` to `hands-free`, because the hold was only a tap.
       const now = this.#how ?? how;
       if (now === 'hands-free') this.#user.startDetector();
       document.addEventListener('visibilitychange', this.#settle);
@@ -199,7 +199,7 @@ export class Voice {
       if (this.#isHeld) this.#startTalking();
       this.#settle();
     } catch (cause) {
-      // Report the error even if the button was released meanwhile: the user may have released it to answer the browser's permission question.
+      // Report the error even if the user has released the button by now: the user may have done so to answer the browser's permission question.
       if (attempt === this.#attempt || !this.#how) this.#fail(AudioError.from(cause));
     }
   }
@@ -253,12 +253,12 @@ export class Voice {
     this.#settle();
   }
 
-  /** Silences the agent, and reports how much of it was heard. */
+  /** Silences the agent, and reports how much of its sound was heard. */
   #interrupt(): void {
     this.#reportPlayed(this.#agent?.silence() ?? []);
   }
 
-  /** Reports how much of messages was heard. This stops neither the agent nor its calls: only a decision answers an approval request. */
+  /** Reports how much of each message was heard. These reports stop neither the agent nor its calls, so open approval requests stay open. */
   #reportPlayed(heard: Played[]): void {
     for (const played of heard) {
       const requestId = crypto.randomUUID();
@@ -276,7 +276,7 @@ export class Voice {
     return this.#isMuted || document.hidden;
   }
 
-  /** Sets the state of a microphone that is on: muted, hidden, listening or hearing. */
+  /** Sets the state of a microphone that is on: `paused`, `listening` or `hearing`. */
   readonly #settle = (): void => {
     const microphone = this.#microphone;
     if (microphone.status === 'off' || microphone.status === 'starting') return this.#update();
@@ -286,7 +286,7 @@ export class Voice {
       this.#user.forget();
       this.#loudness = 0;
       this.#setMicrophone({ status: 'paused', how, why: this.#isMuted ? 'muted' : 'hidden' });
-      // This ends the current speech: the sound before the pause is still sent.
+      // End the current speech. The sound from before the pause is still sent.
       this.#stopTalking();
     } else {
       this.#setMicrophone({ status: this.#user.isTalking ? 'hearing' : 'listening', how });

@@ -10,12 +10,12 @@ const ofApplication = {
 };
 
 /**
- * The frames that a `WebSocketChatTransport` of `ai` 7 sends. The AI SDK defines them, so they have no envelope and no version. `headers`, `body` and
- * `metadata` are what an application adds; tools may see fields of `body` (T45), and the server reads nothing else of them.
+ * The frames that a `WebSocketChatTransport` of `ai` 7 sends. The AI SDK defines them, so they have no envelope and no version. Applications set
+ * `headers`, `body` and `metadata`. The server reads none of these three, except fields of `body` that tools may see (T45).
  */
 export const CHAT_REQUESTS = {
   send: entry({
-    about: 'A user message, or an assistant message with answers. The server answers it as it would a post.',
+    about: 'A user message, or an assistant message with answers. The server answers it like `POST /stream`.',
     fields: z.looseObject({
       requestId,
       id: chat,
@@ -40,7 +40,7 @@ export const CHAT_REQUESTS = {
   }),
   abort: entry({
     about:
-      'The client reads the response no more. The server stops the turn, unless an option says otherwise.',
+      'The client no longer reads the response. The server stops the turn, unless it is set to let the turn continue (W9).',
     fields: z.looseObject({ requestId }),
     example: { requestId: 'q-1' },
   }),
@@ -64,7 +64,7 @@ export const CHAT_REPLIES = {
     example: { requestId: 'q-1' },
   }),
   error: entry({
-    about: 'The request was refused.',
+    about: 'The server refused the request.',
     fields: z.object({ requestId: id, errorText: z.string().describe('for the user') }),
     example: { requestId: 'q-1', errorText: 'Too many messages wait.' },
   }),
@@ -77,7 +77,7 @@ export const CHAT_REPLIES = {
 
 /** A decision on an approval request, as `ai` 7 reads it. The server sends it in replays (W8). */
 const APPROVAL_RESPONSE = entry({
-  about: 'The user decided on an approval request that was sent before in the same response.',
+  about: 'The decision of the user on an approval request earlier in the same response.',
   fields: z.object({ approvalId: id, approved: z.boolean(), reason: z.string().optional() }),
   example: { approvalId: 'approval-1', approved: true },
 });

@@ -15,7 +15,7 @@ const artifact = z
 const metadata = messageMetadata.describe('to merge into the metadata of the message (C12)');
 const example = { toolCallId: 'call-1', toolName: 'process_payment' };
 
-/** The chunks that a server sends, beside `data-*`: the subset of the UI message stream that clients of ai 6 and 7 accept. */
+/** The chunks that a server sends, except `data-*`. They are the part of the UI message stream that clients of `ai` 6 and of `ai` 7 accept. */
 export const CHUNKS = {
   start: entry({
     about:
@@ -70,17 +70,22 @@ export const CHUNKS = {
     fields: z.object({
       toolCallId: id,
       approvalId: id,
-      reason: z.string().optional().describe('the `message` below, where `ai` 7 expects it'),
+      reason: z
+        .string()
+        .optional()
+        .describe('the text of `approvalDescriptor.message`, in the place where `ai` 7 expects it'),
       approvalDescriptor: z
         .object({
           expiresAt: milliseconds.optional().describe('absent: no time limit'),
-          queued: z.number().optional().describe('requests of the message that follow'),
+          queued: z.number().optional().describe('how many more requests of the message follow'),
           message: z.string().optional().describe('what the request says to the user'),
           payload: z.unknown().optional().describe('data of the tool that asks (T31)'),
           signInUrl: z
             .string()
             .optional()
-            .describe('where the user signs in; the request is no decision (T36)'),
+            .describe(
+              'the page where the user signs in; the request then asks for a sign-in, not for a decision (T36)',
+            ),
         })
         .optional(),
     }),
@@ -164,7 +169,7 @@ export const CHUNKS = {
 /** The types of `CHUNKS`. */
 export const CHUNK_TYPES = Object.keys(CHUNKS) as (keyof typeof CHUNKS)[];
 
-/** The fields of every `data-*` chunk beside its `type`. */
+/** The fields of every `data-*` chunk besides its `type`. */
 export const dataEnvelope = z.object({
   data: json,
   id: id.optional().describe('a later chunk with the same type and id replaces the data'),
@@ -174,8 +179,8 @@ export const dataEnvelope = z.object({
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /**
- * The schema of a whole chunk, `type` included; null when the protocol has no such chunk. Unknown fields are an error. `own`: the names of the data that
- * the application declared.
+ * Returns the schema of a whole chunk, `type` included; null when the protocol has no chunk of that type. The schema rejects unknown fields. `own`: the
+ * names of the `data-*` chunks that the application declared, without `data-`.
  */
 export function chunkSchema(type: string, own: readonly string[] = []): z.ZodType | null {
   if (Object.hasOwn(CHUNKS, type)) {

@@ -13,8 +13,8 @@ import {
 } from './values.ts';
 
 /**
- * The data of every `data-*` chunk, by its name without `data-`. `transient` data is never part of a message. Data that is
- * `forWatchers` goes only to listeners that offer `duologue.v2` and to `/sessions/:id/watch`.
+ * The data of every `data-*` chunk, by its name without `data-`. `transient` data is never part of a message. The server sends data
+ * that is `forWatchers` only over sockets with the subprotocol `duologue.v2` and over `/sessions/:id/watch`.
  */
 export const DATA = {
   image: entry({
@@ -62,7 +62,7 @@ export const DATA = {
     example: { role: 'user', text: 'What is the weather', finished: false },
   }),
   settled: entry({
-    about: 'A call of an earlier message ended without an output. The client writes the error on that call.',
+    about: 'A call of an earlier message ended without an output. The client shows the error on that call.',
     transient: true,
     fields: z.object({ toolCallId: id, messageId: id, errorText: z.string() }),
     example: { toolCallId: 'call-1', messageId: 'msg-2', errorText: 'Superseded by a newer message' },
@@ -78,14 +78,14 @@ export const DATA = {
   }),
   error: entry({
     about:
-      'A frame or a request was refused, or the connection is about to close. The server sends it to one connection, without a chunk id.',
+      'The server refused a frame or a request, or is about to close the connection. It sends this chunk to one connection, without a chunk id.',
     transient: true,
     fields: z.object({
       code: z.string().describe('a code of E1'),
-      message: z.string().describe('for the user; programs go by `code`'),
+      message: z.string().describe('for the user; programs read `code`'),
       retryable: z.boolean(),
       retryAfterMs: z.number().optional(),
-      requestId: id.optional().describe('the request that it is about'),
+      requestId: id.optional().describe('the request that failed'),
     }),
     example: {
       code: 'busy',
@@ -104,7 +104,7 @@ export const DATA = {
   }),
   session: entry({
     about:
-      'The first chunk of every connection and of every watch stream: what the session is and where it stands.',
+      'The first chunk of every connection and of every watch stream: the session and its current state.',
     transient: true,
     fields: z.object({
       sessionId: id,
@@ -113,8 +113,8 @@ export const DATA = {
       resumed: z.boolean().describe('whether the chunks continue after the one that the client named'),
       newest: z
         .string()
-        .describe('the chunk id of the newest chunk: what comes up to it happened before the connection'),
-      received: z.array(acceptedRequest).describe('the requests accepted last, oldest first'),
+        .describe('the id of the newest chunk; chunks up to this one are older than the connection'),
+      received: z.array(acceptedRequest).describe('the requests that the server accepted last, oldest first'),
       open: z.array(waitingCall).describe('the calls that wait for an answer'),
       running: id.nullable().describe('the message that the agent works on or writes next'),
       model: modelCapabilities,
@@ -146,7 +146,7 @@ export const DATA = {
   }),
   sound: entry({
     about:
-      'What the next binary sound frame is. The server sends it before the first frame of an utterance, and wherever it left sound out.',
+      'Describes the binary sound frames that follow. The server sends it before the first frame of an utterance, and after each place where it left sound out.',
     transient: true,
     fields: z.object({
       n: count.describe('the number of the utterance'),
@@ -199,7 +199,7 @@ export const DATA = {
   }),
   reset: entry({
     about:
-      'The log does not reach back to the chunk that the client named. The client replaces its messages by these.',
+      'The log does not reach back to the chunk that the client named. The client replaces its messages with these.',
     transient: true,
     fields: z.object({
       messages: z.array(message).describe('the newest page of messages'),
@@ -217,7 +217,7 @@ export type DataName = keyof typeof DATA;
 
 const names = Object.keys(DATA) as DataName[];
 
-/** The names of the `data-*` chunks that are sent but never become part of a message. */
+/** The names of the `data-*` chunks that never become part of a message. */
 export const TRANSIENT_DATA: readonly DataName[] = names.filter((name) => DATA[name].transient);
 
 const FOR_WATCHERS: ReadonlySet<string> = new Set(

@@ -3,14 +3,14 @@ import { clientId, entry } from './values.ts';
 
 const requestId = clientId.optional().describe('names the request, so that it can be sent again (B24)');
 
-/** What a `message` frame or a `POST /stream` is for. */
+/** The values of `trigger` in a `message` frame or a `POST /stream`: what the client requests. */
 export const TRIGGERS = ['submit-message', 'regenerate-message', 'continue-message'] as const;
 
-/** The data of every client frame. The server ignores further fields, except those that tools may see (T45). */
+/** The data of every client frame. The server ignores unknown fields, except those that tools may see (T45). */
 export const CLIENT_FRAMES = {
   message: entry({
     about:
-      'A user message, or an assistant message with answers. The client may send it at any time; while the agent answers, a user message waits.',
+      'A user message, or an assistant message with answers. The client may send it at any time. While the agent answers, the server queues a user message.',
     fields: z.looseObject({
       messages: z.array(z.unknown()).min(1).optional().describe('only the last one is read (C14)'),
       trigger: z.enum(TRIGGERS).optional().describe('`submit-message` when absent'),
@@ -24,7 +24,7 @@ export const CLIENT_FRAMES = {
   }),
   tool_result: entry({
     about:
-      'The answer to an open call: a decision (`status`), an output (`result`), a failure (`error`), or `approved` together with one of these. At least one of the three is there.',
+      'The answer to an open call: a decision (`status`), an output (`result`), a failure (`error`), or `approved` together with an output or a failure. At least one of the three fields is present.',
     fields: z.looseObject({
       toolCallId: clientId,
       toolName: z.string().optional(),
@@ -32,19 +32,22 @@ export const CLIENT_FRAMES = {
       status: z.enum(['approved', 'rejected']).optional(),
       reason: z.string().optional().describe('why the user decided so'),
       error: z.string().optional(),
-      payload: z.unknown().optional().describe('data of the user for the tool, beside a `status` (T31a)'),
+      payload: z
+        .unknown()
+        .optional()
+        .describe('data of the user for the tool, together with a `status` (T31a)'),
       requestId,
     }),
     example: { toolCallId: 'call-1', status: 'approved', requestId: 'r-2' },
   }),
   audio_control: entry({
-    about: 'Turns the microphone on or off. The connection becomes the active connection with `start`.',
+    about: 'Turns the microphone on or off. With `start`, the connection becomes the active connection.',
     fields: z.looseObject({
       action: z.enum(['start', 'stop']),
       detection: z
         .enum(['client', 'server'])
         .optional()
-        .describe('who finds the end of what the user says; `server` when absent (B29)'),
+        .describe('which side detects the end of speech; `server` when absent (B29)'),
     }),
     example: { action: 'start', detection: 'server' },
   }),
@@ -88,13 +91,13 @@ export const CLIENT_FRAMES = {
       timestamp: z
         .union([z.number(), z.string().max(64)])
         .optional()
-        .describe('comes back as it is'),
+        .describe('the `pong` repeats it'),
     }),
     example: { timestamp: 1_763_000_000_000 },
   }),
 };
 
-/** The server frames that are bare JSON; everything else that a server sends as text is a block with a chunk. */
+/** The bare server frames: JSON without an SSE block around it. The server sends every chunk in a block. */
 export const SERVER_FRAMES = {
   pong: entry({
     about: 'The server answers a `ping` at once.',

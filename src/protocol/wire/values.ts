@@ -6,20 +6,20 @@ import { LIMITS } from '../limits.ts';
 export interface Entry<Fields extends z.ZodType = z.ZodType> {
   /** Who sends it, when, and what it means, in full sentences. */
   readonly about: string;
-  /** Its fields: types, validators, the tables of PROTOCOL.md and the JSON Schema come from this. */
+  /** Its fields. The types, the validators, the tables of PROTOCOL.md and the JSON Schema come from this schema. */
   readonly fields: Fields;
   /** An example as it crosses the wire. A test parses it with `fields`. */
   readonly example: z.input<Fields>;
 }
 
-/** Declares an entry, and checks that its example has the type of its fields. */
+/** Declares an entry. The compiler checks that the example has the type of the fields. */
 export function entry<Fields extends z.ZodType, More extends object>(
   declared: Entry<Fields> & More,
 ): Entry<Fields> & More {
   return declared;
 }
 
-/** An id in a chunk or frame of the server, of any length. `clientId` is for ids that clients send. */
+/** An id of any length, in a chunk or frame that the server sends. For ids that clients send, use `clientId`. */
 export const id = z.string();
 
 /** An id that a client may send. */
@@ -29,7 +29,7 @@ export const count = z.number().int().nonnegative();
 export const milliseconds = z.number().describe('milliseconds since 1970, by the clock of the server');
 export const base64 = z.string().describe('base64');
 
-/** Any JSON value. Undefined is invalid: `JSON.stringify` would leave out the field, and the client would get an object without it. */
+/** Any JSON value. Undefined is not valid, because `JSON.stringify` leaves out such a field, and the client would get an object without it. */
 export const json = z.unknown().refine((value) => value !== undefined);
 
 /** Any JSON value as a type. */
@@ -65,7 +65,9 @@ export const toolFacts = z.object({
   optimistic: z
     .literal(true)
     .optional()
-    .describe('over SSE the server continues with an output of its own; the browser acts and sends none'),
+    .describe(
+      'over SSE the server continues at once with an output of its own; the browser runs the tool and sends no output (T20)',
+    ),
   question: askedQuestion
     .optional()
     .describe('the call is a question to the user, and its output is the answer'),
@@ -87,7 +89,7 @@ const tokenUsage = z.object({
   audio: z
     .object({ input: tokens, output: tokens, cacheRead: tokens })
     .optional()
-    .describe('the share of sound, where the model reports it'),
+    .describe('how many of these tokens are sound, where the model reports it'),
 });
 
 const citation = z.object({
@@ -109,7 +111,7 @@ export const messageMetadata = z.object({
   finishReason: z
     .enum(['length', 'content-filter', 'stop'])
     .optional()
-    .describe('why the message was cut; `stop` when it was continued afterwards'),
+    .describe('why the message was cut; `stop` once it was continued'),
   citations: z.array(citation).optional(),
   audio: z
     .object({ chunks: z.number(), bytes: z.number(), sampleRate: z.number(), duration: z.number() })
@@ -131,7 +133,7 @@ const outline = z.looseObject({
   parts: z.array(z.looseObject({ type: z.string() })),
 });
 
-/** A message of the AI SDK. Only its outline is checked: the SDK owns the shapes of its parts. */
+/** A message of the AI SDK. The schema checks only its outline, because the AI SDK defines the shapes of the parts. */
 export const message = outline as unknown as z.ZodType<UIMessage, UIMessage>;
 
 /** A request that the server accepted. */
@@ -140,14 +142,14 @@ export const acceptedRequest = z.object({
   messageId: id.optional().describe('the assistant message that will answer the request'),
 });
 
-/** A call that waits for an answer of a client. */
+/** A call that waits for the user or for a client. */
 export const waitingCall = z.object({
   toolCallId: id,
   messageId: id,
   waitsFor: z.enum(['person', 'client']),
 });
 
-/** What a model accepts and produces beside text. */
+/** What a model accepts and produces besides text. */
 export const modelCapabilities = z.object({
   hears: z.boolean().describe('accepts sound'),
   sees: z.boolean().describe('accepts pictures'),
