@@ -81,3 +81,30 @@ begin
   return removed;
 end $$;
 `;
+
+/**
+ * A claim reads the events of its queues in a statement of its own, after the statement that locks the queues. One statement for both would read the events as they were when it began:
+ * also those that another node delivered before the queue was locked.
+ */
+export const CLAIM_LOCKED_QUEUES = `
+create or replace function {schema}.claim_events(
+  p_owner text, p_claim text, p_at bigint, p_lease bigint, p_queues integer, p_events integer
+) returns table (queue bigint, attempts integer, id text, data text) language plpgsql as $$
+declare until bigint := {schema}.clock_ms(p_at) + p_lease;
+begin
+  with free as (
+    select q.n from {schema}.outbox_queues q where q.owner = p_owner and q.due <= until - p_lease
+    order by q.due, q.n limit p_queues for update skip locked
+  )
+  update {schema}.outbox_queues q set due = until, claim = p_claim, attempts = q.attempts + 1
+    from free where q.n = free.n;
+  return query
+    select q.n, q.attempts, e.id, e.data from {schema}.outbox_queues q
+      cross join lateral (select o.* from {schema}.outbox o where o.queue = q.n order by o.n limit p_events) e
+      where q.owner = p_owner and q.due = until and q.claim = p_claim
+      order by q.n, e.n;
+  -- A node that died after the last delivery of a queue left the queue without events.
+  delete from {schema}.outbox_queues q where q.owner = p_owner and q.due = until and q.claim = p_claim
+    and not exists (select from {schema}.outbox o where o.queue = q.n);
+end $$;
+`;

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { StoreError } from '../store/store.ts';
 import { ARTIFACTS } from './artifact-statements.ts';
 import { CALLS_OF_AGENTS, DELETE_REFUSED_LINES, FUNCTIONS, QUESTIONS, SERVER_API } from './functions.ts';
-import { OUTBOX } from './outbox-statements.ts';
+import { CLAIM_LOCKED_QUEUES, OUTBOX } from './outbox-statements.ts';
 import { TABLES } from './tables.ts';
 
 /** The steps from an empty schema, as SQL; step `n` leads to version `n + 1`. Released steps are never changed. */
@@ -15,6 +15,7 @@ export const migrations: readonly string[] = [
   ARTIFACTS,
   CALLS_OF_AGENTS,
   OUTBOX,
+  CLAIM_LOCKED_QUEUES,
 ];
 
 /**
