@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { type Answer, ProtocolError, readInput } from '../../protocol/index.ts';
+import { type Answer, type ErrorCode, ProtocolError, readInput } from '../../protocol/index.ts';
 import type { Engine } from '../engine.ts';
 import { Elsewhere, NotHere } from '../nodes/elsewhere.ts';
 import { askNode } from '../nodes/forward.ts';
 import type { ClusterNode } from '../nodes/node.ts';
 import type { Session } from '../registry/session.ts';
 import { checkSessionId } from '../registry/session-registry.ts';
-import type { DecidedBy, NodeDirectory, SessionKey } from '../store/store.ts';
-import { ServerApiError, type ServerApiErrorCode, toApiError } from './api-error.ts';
+import { type DecidedBy, type NodeDirectory, type SessionKey, StoreUnavailable } from '../store/store.ts';
 
 /**
  * An operation that only the owner of a session can perform for the application. A command is plain data, so that it can be sent to another node.
@@ -20,7 +19,7 @@ export type Command =
   | { do: 'delete'; key: SessionKey };
 
 /** The result of a command, as nodes exchange it. */
-type Outcome = { result: string | null } | { error: { code: ServerApiErrorCode; message: string } };
+type Outcome = { result: string | null } | { error: { code: ErrorCode | 'unavailable'; message: string } };
 
 /** The objects through which commands reach the owner of a session. */
 export interface CommandsContext {
@@ -53,7 +52,7 @@ export class Commands {
 
   /**
    * Performs a command in this process or on the node that owns the session. Resolves with the id of the agent's message that the command causes; null when
-   * it causes none.
+   * it causes none. Throws the same errors wherever the command is performed.
    */
   async run(command: Command): Promise<string | null> {
     const { node, directory, basePath } = this.#context;
@@ -77,7 +76,8 @@ export class Commands {
         },
       );
       if ('result' in outcome) return outcome.result;
-      throw new ServerApiError(outcome.error.code, outcome.error.message);
+      const { code, message } = outcome.error;
+      throw code === 'unavailable' ? new StoreUnavailable(message) : new ProtocolError(code, message);
     } finally {
       if (isWritten) await directory.removeCommand(id).catch(() => undefined);
     }
@@ -104,10 +104,11 @@ export class Commands {
     try {
       return { result: await this.#perform(command) };
     } catch (thrown) {
-      const error = toApiError(thrown);
-      if (error instanceof ServerApiError && error.code !== 'moved' && error.code !== 'overloaded')
-        return { error: { code: error.code, message: error.message } };
-      throw thrown;
+      if (thrown instanceof StoreUnavailable)
+        return { error: { code: 'unavailable', message: thrown.message } };
+      if (!(thrown instanceof ProtocolError) || thrown.code === 'moved' || thrown.code === 'overloaded')
+        throw thrown;
+      return { error: { code: thrown.code, message: thrown.message } };
     }
   }
 

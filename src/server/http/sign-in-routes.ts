@@ -72,11 +72,7 @@ export async function completeSignIn({ context, user, body }: RouteCall): Promis
   const call = await store.findCall(key, { id: callId });
   const url = call?.question?.kind === 'sign-in' ? call.question.url : undefined;
   const isOpen = url !== undefined && new URL(url).searchParams.get('state') === state;
-  if (!call || call.approvalId === null || call.status !== 'requested' || !isOpen)
-    throw new ProtocolError(
-      'answer_refused',
-      'This sign-in is over: it was completed, declined or cancelled.',
-    );
+  if (!call || call.approvalId === null || call.status !== 'requested' || !isOpen) throw isOver();
   if (call.expiresAt !== null && call.expiresAt <= clock.now())
     throw new ProtocolError('answer_refused', 'The time for this sign-in is over.');
   const isGiven = typeof code === 'string' && code !== '' && error == null;
@@ -89,6 +85,17 @@ export async function completeSignIn({ context, user, body }: RouteCall): Promis
     ...(isGiven ? { payload: toolSignIns.answerFor(about, code, call) } : { reason }),
   };
   const by = { application: 'sign-in', person: user };
-  await commands.run({ do: 'answer', key, by, answer, requestId: `sign_in_${engine.newId()}` });
+  const requestId = `sign_in_${engine.newId()}`;
+  await commands.run({ do: 'answer', key, by, answer, requestId }).catch((thrown: unknown) => {
+    // Another callback, perhaps on another node, completed the sign-in after this one had found it open.
+    throw thrown instanceof ProtocolError && thrown.code === 'nothing_to_answer' ? isOver() : thrown;
+  });
   return json(200, { message: isGiven ? 'You are signed in.' : 'You did not sign in.' });
+}
+
+function isOver(): ProtocolError {
+  return new ProtocolError(
+    'answer_refused',
+    'This sign-in is over: it was completed, declined or cancelled.',
+  );
 }
