@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { SessionInfo } from '../../protocol/index.ts';
-import { type Clock, settlesWithin } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Lease } from '../log/log.ts';
 import type { Logger } from '../logger.ts';
@@ -23,6 +23,7 @@ import {
   reach,
   Unreached,
 } from './forward.ts';
+import { NodeLease } from './lease.ts';
 import { nodeNameOf, Peers } from './peers.ts';
 
 /** Options of a node: a process that shares its store with other processes. */
@@ -70,16 +71,8 @@ export interface ForwardableRequest {
 /** Forwards a request; null when the other node does not own the session. An implementation calls `end` when the response is over. */
 type Forwarding<T> = (handover: Handover, end: () => void) => Promise<T | null>;
 
-/** How often a lease is renewed within its duration, so that one lost renewal does no harm. */
-const RENEWALS = 5;
-/** For this share of its lease, a node is sure that the lease has not ended: the clock of the store may be faster than its own. */
-const SURE = 0.9;
-/** How far the clock of this machine may differ from that of the store. An approval request may expire that much earlier or later. */
-const CLOCK_MS = 1000;
 /** The failed attempt to connect to a peer that is logged: not the first, because the peer may not listen yet. */
 const LOGGED_ATTEMPT = 2;
-/** How long a node that shuts down waits for the store. */
-const LEAVE_MS = 2000;
 /** The time between two attempts to find the owner of a session. */
 const LOOK_MS = 200;
 /** How long the search for an owner continues after a lease has ended: one attempt finds that the lease has ended, and the next takes the session over. */
@@ -98,36 +91,33 @@ export class ClusterNode implements Lease {
   readonly #context: NodeContext;
   readonly #peers: Peers;
   readonly #fitness: Fitness;
-  #cancelRenewal: () => void = () => undefined;
+  readonly #lease: NodeLease;
   #isLeaving = false;
   #isClosed = false;
   /** The other nodes that live, as far as this one knows. */
   #others: readonly NodePlace[] = [];
   /** The number of sessions that were passed to other nodes. It selects the next node in turn. */
   #given = 0;
-  /** How many milliseconds the clock of this machine is behind that of the store. */
-  #behindMs = 0;
-  #joined: Promise<unknown> | null = null;
-  #renewing: Promise<void> = Promise.resolve();
-  /** The number of renewals that have not been answered yet. */
-  #renewals = 0;
-  /** Until this time (by the monotonic clock of this process) no other node takes its sessions over. */
-  #sureUntil = Number.NEGATIVE_INFINITY;
-  readonly #onSure = new Set<() => void>();
 
   constructor(context: NodeContext) {
     this.#context = context;
     this.leaseMs = context.leaseMs ?? 5000;
     this.drainMs = context.drainMs ?? 20_000;
-    const { clock, logger, basePath, hubFault, onUnfit, onDead } = context;
+    const { directory, clock, logger, basePath, owned, onLost, hubFault, onUnfit, onDead } = context;
     this.place = { name: nodeNameOf(context.process), address: context.address };
     this.#peers = new Peers(clock, (node) => {
       logger.warn('another node died: its sessions get a new owner when they are used', { node: node.name });
       onDead?.(node);
     });
+    this.#lease = new NodeLease({
+      ...{ directory, clock, logger, owned, onLost },
+      place: this.place,
+      leaseMs: this.leaseMs,
+      onOthers: (others) => this.#meetAll(others),
+    });
     this.#fitness = new Fitness({
       ...{ clock, logger, hubFault, onUnfit },
-      isStoreAway: () => this.#isStoreAway,
+      isStoreAway: () => this.#lease.mayHaveEnded,
       others: () => this.#others.filter((node) => !this.#peers.isDead(node)),
       isFit: (node) => isFit(node, basePath),
     });
@@ -135,7 +125,7 @@ export class ClusterNode implements Lease {
 
   /** Throws while this node cannot reach its store: `Elsewhere` when another node can. */
   check(): void {
-    if (!this.#isStoreAway) return;
+    if (!this.#lease.mayHaveEnded) return;
     const { refuge } = this.#fitness;
     throw refuge ? new Elsewhere(refuge) : new EngineAway('store');
   }
@@ -150,18 +140,12 @@ export class ClusterNode implements Lease {
     return this.#fitness.isTroubled;
   }
 
-  /** Whether the lease may have ended, because it could not be renewed. False for a starting node, which has no lease yet. */
-  get #isStoreAway(): boolean {
-    return this.#sureUntil > Number.NEGATIVE_INFINITY && !this.isSure;
-  }
-
   get isSure(): boolean {
-    return this.#context.clock.elapsed() < this.#sureUntil;
+    return this.#lease.isSure;
   }
 
   onSure(callback: () => void): () => void {
-    this.#onSure.add(callback);
-    return () => this.#onSure.delete(callback);
+    return this.#lease.onSure(callback);
   }
 
   /** Whether the store says that this node is the owner. */
@@ -190,28 +174,13 @@ export class ClusterNode implements Lease {
       }
       if (signal.aborted || this.#isClosed) throw new Error('The call was aborted.');
       if (isOwner && this.isSure) return start();
-      await this.#sureOrLater(signal);
+      await this.#lease.sureOrLater(LOOK_MS, signal);
     }
-  }
-
-  /** Resolves when the lease is renewed, when the signal aborts, or, while the lease holds, after `LOOK_MS`. */
-  #sureOrLater(signal: AbortSignal): Promise<void> {
-    return new Promise<void>((resolve) => {
-      const end = () => {
-        leave();
-        cancel();
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const leave = this.onSure(end);
-      const cancel = this.isSure ? this.#context.clock.after(LOOK_MS, end) : () => undefined;
-      signal.addEventListener('abort', end);
-    });
   }
 
   /** Milliseconds since 1970, corrected to the clock of the store, so that all nodes agree. */
   now(): number {
-    return this.#context.clock.now() + this.#behindMs;
+    return this.#lease.now();
   }
 
   /**
@@ -265,11 +234,7 @@ export class ClusterNode implements Lease {
 
   /** Registers this node and keeps its lease until `close`. */
   join(): Promise<unknown> {
-    this.#joined ??= this.#renew().catch((error: unknown) => {
-      this.#joined = null;
-      throw error;
-    });
-    return this.#joined;
+    return this.#lease.join();
   }
 
   /** Answers a request here, or forwards it to the node that owns the session. */
@@ -304,15 +269,10 @@ export class ClusterNode implements Lease {
   /** Ends the lease, the timers and the forwarded streams of this node. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#cancelRenewal();
+    const left = this.#lease.close();
     this.#peers.close();
     this.#fitness.close();
-    const { directory, clock, logger } = this.#context;
-    // Wait for a renewal that is under way: it could register the node again after it has left.
-    const left = this.#renewing.then(() => (this.#joined ? directory.leave(this.place.name) : undefined));
-    const hasLeft = await settlesWithin(left, LEAVE_MS, clock).catch(() => false);
-    if (!hasLeft)
-      logger.warn('store unavailable at shutdown: other nodes take over when the lease of this one ends');
+    await left;
   }
 
   /** The next of the other nodes, in turn, for a session without an owner. */
@@ -377,50 +337,11 @@ export class ClusterNode implements Lease {
     }
   }
 
-  /** Renews the lease until the node closes. Gives up sessions that another node has taken over meanwhile. */
-  async #renew(): Promise<void> {
-    const { directory, clock, logger } = this.#context;
-    this.#cancelRenewal();
-    this.#cancelRenewal = clock.after(this.leaseMs / RENEWALS, () => {
-      if (this.#isClosed) return;
-      this.#renewing = this.#renew().catch((error: unknown) => {
-        logger.error(
-          'could not renew the lease of this node: its sessions move when the lease ends; check the store',
-          { error: String(error) },
-        );
-      });
-    });
-    const askedAt = clock.elapsed();
-    // While an earlier renewal is pending, this one cannot tell whether the lease had ended in between, because the earlier one may have restored it.
-    // So lost sessions are looked up after this renewal too.
-    const isAlone = this.#renewals++ === 0;
-    try {
-      const wasLiving = await directory.renew(this.place, this.leaseMs);
-      if (!wasLiving || !isAlone) await this.#giveUpLost();
-    } finally {
-      this.#renewals--;
-    }
-    const wasSure = this.isSure;
-    this.#sureUntil = askedAt + this.leaseMs * SURE;
-    if (!wasSure) for (const callback of [...this.#onSure]) callback();
-    const asked = clock.elapsed();
-    const { nodes, now } = await directory.living();
-    this.#compareClocks(now + (clock.elapsed() - asked) / 2);
-    const others = nodes.filter(({ name }) => name !== this.place.name);
+  /** Notes which other nodes live, and tries to connect to those that were not reached yet. */
+  #meetAll(others: readonly NodePlace[]): void {
     this.#others = others;
     this.#peers.cutAllBut(others);
     for (const node of others) if (this.#peers.isToBeMet(node)) this.#meet(node);
-  }
-
-  /** Uses the clock of the store when that of this machine differs by more than `CLOCK_MS`. */
-  #compareClocks(now: number): void {
-    const { clock, logger } = this.#context;
-    const behindMs = Math.round(now - clock.now());
-    const isOff = Math.abs(behindMs) > CLOCK_MS;
-    if (isOff && this.#behindMs === 0) {
-      logger.warn('the clock differs from the database, whose time is used: correct it', { behindMs });
-    }
-    this.#behindMs = isOff ? behindMs : 0;
   }
 
   /**
@@ -438,13 +359,5 @@ export class ClusterNode implements Lease {
         );
       },
     );
-  }
-
-  async #giveUpLost(): Promise<void> {
-    const { directory, owned, onLost } = this.#context;
-    const believed = owned();
-    if (believed.length === 0) return;
-    const still = await directory.stillOwned(believed);
-    for (const key of believed) if (!still.includes(key)) onLost(key);
   }
 }
