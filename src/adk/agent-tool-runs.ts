@@ -50,9 +50,9 @@ export interface PausableCall {
 
 /**
  * Runs an agent that is used as a tool, or continues its run. As in ADK, the agent has a session of its own with the id of the conversation's session, and
- * the result is the text of its last event. A call inside that waits is a call of the conversation: the run pauses then, and this function returns
- * `PAUSED`. Called again when these calls have ended, possibly by another process, it continues from the stored events. A call that has no response and
- * does not wait was interrupted: it gets a response that says so, and does not run again.
+ * the result is the text of its last event. When a call inside the agent waits, it becomes a call of the conversation, the run pauses, and this function
+ * returns `PAUSED`. Called again when these calls have ended, possibly by another process, it continues from the stored events. A call that has no
+ * response and does not wait was interrupted: it gets a response that says so, and does not run again.
  */
 export async function runPausable(call: PausableCall): Promise<unknown> {
   const { agent, context, host, isContinued } = call;
@@ -315,7 +315,7 @@ class ForwardedArtifacts implements BaseArtifactService {
 
   private get service() {
     const { artifactService } = this.context.invocationContext;
-    if (!artifactService) throw new Error('Artifact service is not initialized.');
+    if (!artifactService) throw new Error('The tool uses an artifact, and its run has no artifact service.');
     return artifactService;
   }
 

@@ -72,7 +72,7 @@ export function credentialsInside(source: CredentialSource, outer: Session): Cre
 /** The source of a plugin that was not made by a server: there is no user to ask. */
 export const NO_CREDENTIALS: CredentialSource = {
   question() {
-    throw new Error('The tool asks for a credential, and no server asks the user for it.');
+    throw new Error('The tool requests a credential, but it runs where no user can be asked for one.');
   },
   saved: async () => undefined,
   exchange: async () => undefined,

@@ -71,7 +71,7 @@ export class ActiveRun implements RunView {
   /** Calls whose tool failed. They are recorded because the response of a failure may look like an output. */
   readonly failures = new Set<string>();
   readonly begun: Promise<void>;
-  /** Calls that may wait, and that before-tool callbacks have not seen yet. */
+  /** Calls that may wait, and whose arguments before-tool callbacks may change after the event with the call. */
   readonly changeable = new Set<string>();
   private readonly outputs = new Map<string, unknown>();
   private readonly writers = new Set<string>();
@@ -286,7 +286,7 @@ export class GatePlugin extends BasePlugin {
     markFinished(params.node, params.nodeContext, params.output);
   }
 
-  /** Notes that an event of ADK's own loop is stored, or could not be stored. */
+  /** Records that an event of ADK's own loop is stored, or could not be stored. */
   stored(key: RunKey, { id }: Event): void {
     this.active.get(keyOf(key))?.stored(id);
   }
@@ -381,7 +381,7 @@ export class GatePlugin extends BasePlugin {
     }
   }
 
-  /** Notes that a tool failed, which its response alone does not show. */
+  /** Records that a tool failed, which its response alone does not show. */
   override async onToolErrorCallback({ toolContext }: { toolContext: Context }): Promise<undefined> {
     const { functionCallId, invocationContext } = toolContext;
     if (functionCallId) this.activeIn(invocationContext)?.failures.add(functionCallId);

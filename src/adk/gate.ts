@@ -156,7 +156,7 @@ class Gated extends BaseTool {
       return output;
     }
     // The run has ended, so no approval request could be sent.
-    if (!active) throw new Error('The run is over.');
+    if (!active) throw new Error(`${this.name} was not called: the run of the agent has ended.`);
 
     const changed = changesIn(toolContext);
     const path = [...(active.run.path ?? []), toolContext.agentName];

@@ -99,7 +99,7 @@ export interface Run {
 /** The names of the tools that need approval, whatever their definitions say; undefined leaves it to the definitions. */
 export type ApprovalOverride = readonly string[] | undefined;
 
-/** The decision that a call fails before the user is asked, and without running its tool. */
+/** Returns the decision that a call fails before the user is asked, and without running its tool. */
 export function refuse(tool: BaseTool, refusal: string): Decision {
   const runsOn = tool instanceof DuologueTool ? tool.runsOn : 'server';
   return { tool, args: {}, runsOn, asks: false, refusal };

@@ -114,9 +114,9 @@ export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
   }
 
   /**
-   * Shows a preliminary output on the page while the tool runs; the next one replaces it, and the output of the call replaces the last one. At most
-   * five a second are sent; a newer output replaces one that still waits. A value that is no JSON, larger than 32 KB, or does not fit the schema of
-   * the output is logged and not sent. In an agent that is used as a tool it does nothing.
+   * Shows a preliminary output on the page while the tool runs; the next one replaces it, and the output of the call replaces the last one. At most five a
+   * second are sent; a newer output replaces one that was not sent yet. A value that is no JSON, larger than 32 KB, or does not fit the schema of the
+   * output is logged and not sent. In an agent that is used as a tool it does nothing.
    */
   progress(output: unknown): void {
     this.#link?.outlet?.progress(output);

@@ -302,7 +302,8 @@ export class DuologueTool<
   /** Runs the tool when the call needs no approval, or a user has approved it. */
   async runDecided({ args, toolContext }: ToolRequest): Promise<unknown> {
     const { definition } = this;
-    if (definition.runsOn === 'client') throw new Error(`${this.name} runs in the browser`);
+    if (definition.runsOn === 'client')
+      throw new Error(`${this.name} runs in the browser, so the server cannot run it.`);
     const context = toToolContext(toolContext);
     const valid = await this.validate(args, context);
     const returned: unknown = await definition.execute(valid, context);
@@ -352,7 +353,10 @@ export function defineTool(definition: unknown): DuologueTool {
   return new DuologueTool(definition as AnyDefinition);
 }
 
-/** Throws when a definition cannot run: a generator that is not async cannot wait for anything, so it has no progress to show. */
+/**
+ * Throws when a definition has no function `execute`, or when that function is a generator that is not async: it could not wait for anything, so it would
+ * have no progress to show.
+ */
 function checkExecute(definition: AnyDefinition): void {
   if (definition.runsOn === 'client') return;
   const { name, execute } = definition;

@@ -138,7 +138,9 @@ async function createFromAiSdk(
 ): Promise<BaseLlm> {
   const model = id || provider.model;
   if (!model)
-    throw new Error(`DUOLOGUE_MODEL names no model: write ${prefix}/ and the name the server knows.`);
+    throw new Error(
+      `DUOLOGUE_MODEL names no model: write ${prefix}/ and the name of a model that your server has.`,
+    );
   const name = `${prefix}/${model}`;
   const recipe = provider.recipe(env, name);
   const load = options.load ?? ((specifier: string): Promise<unknown> => import(specifier));

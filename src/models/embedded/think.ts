@@ -7,7 +7,7 @@ import { TEXTS } from './texts/index.ts';
 import { isNegated } from './understand/language.ts';
 import { sentencesOf } from './understand/text.ts';
 
-/** The model's next answer: a report of results of tool calls, or the answer of the first rule that understands the message. */
+/** Returns the model's next answer: a report of results of tool calls, or the answer of the first rule that understands the message. */
 export async function think(rules: readonly Rule[], context: RuleContext): Promise<Partial<Reply>> {
   const { conversation, language } = context;
   switch (conversation.asked) {

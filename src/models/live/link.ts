@@ -182,7 +182,7 @@ export class LiveLink {
         if (now < state.until) return;
         const message = `The live model did not answer the setup within ${this.limits.setupMs} ms.`;
         this.out.push({ type: 'drop', n: this.n });
-        // A server that does not answer a first setup does not answer the next one either.
+        // Do not try again: a server that does not answer the first setup would not answer the next one either.
         if (state.is === 'connecting') return this.end(new ModelFailure('SILENT', message));
         this.forget();
         return this.lost(new ModelFailure('SILENT', message), now);

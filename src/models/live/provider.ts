@@ -29,7 +29,7 @@ export interface LiveProvider {
 
 /** How the model of a session behaves. */
 export interface LiveTraits {
-  /** Set as `modelVersion` on every response. */
+  /** The value of `modelVersion` in every response. */
   modelVersion: string;
   /** The model answers in audio with transcripts. Text beside the transcripts is then a thought, and never spoken. */
   transcribesOutput: boolean;

@@ -46,6 +46,9 @@ export function at(baseURL: string | undefined): { baseURL?: string } {
 /** The function of a package that makes its provider. */
 export function maker(loaded: Loaded, name: string): (settings: object) => ProviderOfModels {
   const make = loaded[name];
-  if (!make) throw new Error(`The package of the provider has no ${name}: its version does not fit.`);
+  if (!make)
+    throw new Error(
+      `The package of the provider has no function ${name}: install the version of the package for ai 6.`,
+    );
   return make;
 }

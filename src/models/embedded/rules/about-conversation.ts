@@ -70,7 +70,7 @@ export const retry: Rule = {
   },
 };
 
-/** Whether a call certainly had no effect. Only such a call is made again when the user writes a short text such as "again". */
+/** Whether a call certainly had no effect. A call of a tool with `again` is repeated only then. */
 function isSurelyUndone(call: Call): boolean {
   return !['done', 'unknown', 'silent', 'pending', 'result-timeout'].includes(outcomeOf(call).kind);
 }
@@ -83,7 +83,7 @@ const ASKED_EN = /^(?:what'?s|what is|whats|do you (?:know|remember)|tell me|say
 const ASKED_JA =
   /^(?:私|わたし|僕|ぼく|俺)(?:の名前)?(?:は|を|って)(?:何|なん|なに|誰|だれ|覚えて(?:い)?(?:る|ます)|(?:分|わ)かり?(?:る|ます)|教えて|言って)(?:です)?(?:か)?(?:ください)?$|^(?:私|わたし|僕|ぼく|俺)の名前は$|^名前(?:を)?覚えて(?:い)?(?:る|ます)(?:か)?$/;
 
-/** The user's name: acknowledges it when the user gives it, and repeats it when the user asks for it later. */
+/** Acknowledges the user's name when the user gives it, and repeats the name when the user asks for it later. */
 export const name: Rule = {
   name: 'name',
   match({ text, language, conversation }) {

@@ -8,7 +8,7 @@ const HELP_EN =
 const HELP_JA =
   /^(?:(?:ヘルプ|メニュー|使い方|助けて|手伝って|コマンド|機能)(?:を|は|が)?(?:見せて|教えて|表示して|一覧|知りたい)?(?:ください|くれる|くれますか|です)?|(?:何|なに)(?:が|を)(?:でき(?:る|ます)|して(?:くれ(?:る|ます)|もらえ(?:る|ます)))(?:の|か)?|(?:あなたは|君は)?(?:何|なに)ができ(?:る|ます)(?:の|か)?|できること(?:は|を)?(?:何|なに)?(?:です)?(?:か)?(?:教えて(?:ください)?)?|どう(?:やって)?使(?:う|え(?:ば|る))(?:の|いい(?:の|ですか)?)?(?:か)?|(?:何|なに)を(?:聞け|頼め|言え)(?:る|ます|ば(?:いい(?:です)?)?)(?:の|か)?|困って(?:い)?(?:る|ます)|例を(?:見せて|教えて)(?:ください)?)$/;
 
-/** Answers the question what the embedded model can do. */
+/** Answers questions about what the embedded model can do. */
 export const help: Rule = {
   name: 'help',
   match(context) {
@@ -25,7 +25,7 @@ const IDENTITY_EN =
 const IDENTITY_JA =
   /^(?:あなた|君|きみ|お前|これ|そちら)?(?:は|って|の名前は)?(?:、)?(?:(?:誰|だれ|何者|なにもの|何|なに|どなた)(?:です)?(?:か|なの|なんですか|ですか)?|(?:ai|AI|LLM|人工知能|ロボット|人間|ボット|機械|チャットボット|Gemini|ChatGPT|Claude|GPT|本物のAI|言語モデル)(?:です|なの|なんです|でしょう)?(?:か)?)$|^(?:あなた|君)の名前(?:は|を)?(?:何|なに|なん)?(?:です)?(?:か)?(?:教えて(?:ください)?)?$|^(?:自己紹介|自己紹介を)(?:して)?(?:ください)?$|^(?:どんな|何の|どの)(?:モデル|AI)(?:を)?(?:です|使って(?:い)?(?:る|ます)|なの)?(?:か)?$|^名前は(?:何|なん)?(?:です)?(?:か)?$|^どうやって動いて(?:い)?(?:る|ます)(?:の|か)?$/;
 
-/** Answers the question what the embedded model is: rules, not a language model. Says how to get a language model. */
+/** Answers questions about what the embedded model is: a set of rules, and not a language model. The answer says how to get a language model. */
 export const identity: Rule = {
   name: 'identity',
   match({ text, language }) {

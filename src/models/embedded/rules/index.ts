@@ -1,7 +1,6 @@
 /**
- * The rules that the embedded model has without those of an application: about the conversation itself, and general talk. Each rule
- * reads the request and returns an answer, or null when it does not understand the message. This file lists the order in which the rules
- * are tried. A rule keeps no state: it reads everything from the request.
+ * The embedded model's own rules: about the conversation itself, and for general talk. Each rule reads the request and returns an answer, or null when it
+ * does not understand the message. This file lists the order in which the rules are tried. A rule keeps no state: it reads everything from the request.
  */
 import type { Rule } from '../rule.ts';
 import { approval, name, past, retry } from './about-conversation.ts';

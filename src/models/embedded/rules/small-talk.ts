@@ -50,7 +50,7 @@ const PHRASES: readonly Phrase[] = [
   },
 ];
 
-/** Greetings, thanks, goodbyes and short words. */
+/** Answers greetings, thanks, goodbyes and short words such as "ok". */
 export const smallTalk: Rule = {
   name: 'small-talk',
   match(context): Reply | null {

@@ -40,7 +40,7 @@ const POLITE_NEGATIVE =
 const NEGATED_JA =
   /ない|ません|なく|なし|ずに|やめ|止め|辞め|中止|キャンセル|取り消|取消|不要|いらな|要らな|いりま|禁止|だめ|ダメ|駄目|ストップ|(?:する|送る|払う|支払う|振り込む|渡す|送金)な(?:[よ!。]|$)/;
 
-/** Whether the message contains a negation or a cancellation. Polite questions with a negative form, such as くれませんか, do not count. */
+/** Whether the message contains a negation or a cancellation. A polite question with a negative form, such as one that ends in くれませんか, is no negation. */
 export function isNegated(text: string): boolean {
   if (languageOf(text) === 'en') return NEGATED_EN.test(text.replace(/^no[,.!]\s+/i, ''));
   return NEGATED_JA.test(text.replace(/す[みい]ません|かもしれません/g, '').replace(POLITE_NEGATIVE, ''));
