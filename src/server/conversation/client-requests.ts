@@ -66,7 +66,7 @@ export class ClientRequests {
     this.size = new SizeLimit(engine.store, key, { maxBytes, isNew });
   }
 
-  /** Handles a user message from a socket. Resolves when the state has handled it, and rejects when the state rejects it. */
+  /** Handles a user message from a socket or from the application. Resolves when its turn starts, and rejects when the state rejects it. */
   async say(message: TypedMessage, { again, ...asked }: RequestContext & { again: boolean }): Promise<void> {
     const { engine, key, runner, listeners, requests } = this.context;
     requests.setNewest(asked.requestId ?? null);
@@ -346,7 +346,10 @@ function refOf(
   return { id, name, connection, forTools };
 }
 
-/** The request to continue an assistant message. Its instruction is added only to the agent's history, and clients see no user message. */
+/**
+ * The request to continue an assistant message. Its text tells the agent to continue. Only the agent's history gets that text, and clients see no
+ * user message.
+ */
 function continuation(messageId: string, wire: MessageRequest['wire'], request: RequestRef): MessageRequest {
   const parts = [{ type: 'text' as const, text: CONTINUE }];
   const continues = { messageId, message: null };

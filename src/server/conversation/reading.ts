@@ -221,7 +221,7 @@ export class Reading {
     return undefined;
   }
 
-  /** The number of the last end mark, if only silent entries follow it; otherwise the number of the next entry, which is not in the log yet. */
+  /** The number of the last end mark, if only silent entries (`isSilent`) follow it; otherwise the number of the next entry, which is not in the log yet. */
   private lastEnd(): number {
     const { log } = this.context.output;
     for (let seq = log.last; seq >= log.first; seq--) {

@@ -305,7 +305,7 @@ export class StoreWriter {
     return length;
   }
 
-  /** Adds text to the history that ADK does not store: what the agent wrote before an abort or a failure, or a text of the application. */
+  /** Adds text that ADK does not store to the history: what the agent wrote before an abort or a failure, or a text of the application. */
   private async storeText({ messageId, text, isSpoken }: WriteOf<'store-text'>): Promise<void> {
     const { history, engine } = this.context;
     const { events } = await history.load();

@@ -4,7 +4,7 @@ import { SERVER_METADATA } from '../../protocol/wire/values.ts';
 import type { Circumstances } from '../conversation/state/inputs.ts';
 import type { CallRecord, SessionKey, Store } from '../store/store.ts';
 
-/** How many messages or audit lines are read from the store at a time. */
+/** The limits of one read of messages or audit lines from the store. */
 const PAGE = { count: 50, bytes: 256 * 1024 };
 
 /** Adds the facts about a call that only the store has to those that the state knows. */

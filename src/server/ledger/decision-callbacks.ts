@@ -21,7 +21,7 @@ export async function tellTool(
   call: CallRecord,
   decidedBy: CallDecider,
 ): Promise<void> {
-  // A call that asks for a sign-in gets a credential by it, and no approval.
+  // The decision about a call that asks for a sign-in gives the call a credential, not an approval. So it has no callback.
   if (call.question?.kind === 'sign-in') return;
   const approved = decisionIn(call) === true;
   const { id: callId, toolName, args, reason } = call;

@@ -28,7 +28,10 @@ const MAX_NUMBER = 0xff_ff_ff;
 /** The bytes of one sample of 16-bit PCM. */
 export const SAMPLE_BYTES = 2;
 
-/** The sound of a session. Each spoken message is an utterance. A listener that reconnects can continue the newest one. */
+/**
+ * The sound of a session. Each spoken message is an utterance, and another sample rate within a message starts a new one. A listener that reconnects
+ * can continue the newest utterance.
+ */
 export class Utterances {
   private n: number;
   private messageId: string | null = null;

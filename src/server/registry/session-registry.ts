@@ -25,7 +25,7 @@ export class SessionRegistry {
   private readonly here = new Map<string, Conversation>();
   /** Sessions that are being removed. A request for such a session waits for the end of the removal. */
   private readonly removing = new Map<string, Promise<boolean>>();
-  /** Sessions that are being handed over to another process. A request for such a session waits for the end of that. */
+  /** Sessions that are being handed over to another process. A request for such a session waits until the hand-over has ended. */
   private readonly leaving = new Map<string, Promise<void>>();
   private isClosing = false;
   private cancelSweep: () => void = () => undefined;

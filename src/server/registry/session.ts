@@ -27,8 +27,8 @@ export interface Session {
   readonly key: SessionKey;
 
   /**
-   * Accepts a user message from a socket. Resolves when its turn starts, and rejects when it is rejected. `again`: if an earlier message has the same
-   * id, the conversation is rewound to that message.
+   * Accepts a user message from a socket or from the application. Resolves when its turn starts, and rejects when it is rejected. `again`: if an
+   * earlier message has the same id, the conversation is rewound to that message.
    */
   say(message: TypedMessage, asked: RequestContext & { again: boolean }): Promise<void>;
   /** Asks the agent to continue its last message, which was cut off. */
@@ -88,7 +88,7 @@ export interface Session {
   page(request: PageRequest): Promise<MessagePage | null>;
 }
 
-/** A user message from a socket. */
+/** A user message from a socket or from the application. */
 export type TypedMessage = Extract<Input, { kind: 'message' }>;
 
 /** Receives the replies to a request that only the client that made it gets. */

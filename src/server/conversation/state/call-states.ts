@@ -7,7 +7,7 @@ import type { CallRecord, CallStatus } from '../../store/store.ts';
  * `denied`: the user denied it. `ready`: it needs no approval, or no further one, and waits for the tool lock. `running`: its tool runs on the
  * server, or the after-tool callbacks process an output of the browser. `client`: the browser runs it. `parked`: its tool was started on the server
  * and its output comes from outside, or its tool is an agent that waits for calls inside it. `ending`: its outcome is known, and waits for a run that
- * can pass it to the model. `settled`: its outcome was reported.
+ * can pass it to the model. `settled`: it has ended; the effects that store and report its outcome were emitted.
  */
 export type CallState =
   | 'issuing'

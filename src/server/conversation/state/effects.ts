@@ -16,13 +16,13 @@ import type { AcceptedRequest, CallRecord, DecidedBy } from '../../store/store.t
 /** How a client reaches the agent: one HTTP request for each turn, or one socket for everything. */
 export type Wire = 'sse' | 'bidi';
 
-/** Identifies one request of a client. The state only copies it into effects; the effect runner finds the client by `id`. */
+/** Identifies one request of a client or of the application. The state only copies it into effects; the effect runner finds the request by `id`. */
 export interface RequestRef {
   /** Unique within the conversation in this process. Negative for a request that an earlier process accepted. */
   readonly id: number;
   /** The `requestId` that the client gave, if it gave one. */
   readonly name: string | undefined;
-  /** The connection that the request came over; null for an HTTP request. */
+  /** The connection over which the request came; null for a request over HTTP or of the application. */
   readonly connection: string | null;
   /** The headers and body fields of the request that tools may read. They stay in memory and must never be stored. */
   readonly forTools?: ToolRequest | undefined;
@@ -107,7 +107,10 @@ export type Write =
   | { do: 'cut'; messageId: string; share: number }
   /** Records that an approved call ends because its approver has signed out. */
   | { do: 'withdraw'; call: CallRecord }
-  /** Finds the newest message, if all of its calls are answered but the model has not continued it. A `messageId` must be the id of that message. */
+  /**
+   * Finds the newest message, if all of its calls are answered but the model has not continued it. With a `messageId`, only the message with this id
+   * is found.
+   */
   | { do: 'find-unfinished'; messageId: string | undefined }
   /** Finds the last message, if it has this id and was cut off, and adds the text that the history lacks to the history. */
   | { do: 'find-cut'; messageId: string }

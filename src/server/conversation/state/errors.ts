@@ -12,9 +12,9 @@ export interface Failure {
 export interface FailureReport {
   /** The effect that logs the failure. */
   log: Effect;
-  /** The error text with which the message ends. */
+  /** The error text with which the assistant message ends. */
   text: string;
-  /** The error to send instead of `text`, when there is no message that could end with it. */
+  /** The error to send instead of `text` when no assistant message can end with it. */
   error: ProtocolError;
   /** Effects that also send clients the error code, if a retry cannot succeed; otherwise empty. */
   code: Effect[];

@@ -75,7 +75,7 @@ export interface SpokenRequest {
   answerId: string;
 }
 
-/** A request that starts a turn, or continues one. */
+/** A request that waits in the message queue until the agent is free. */
 export type TurnRequest = MessageRequest | AnswersRequest | SpokenRequest;
 
 /** The data from the store with which the state of a conversation starts. */

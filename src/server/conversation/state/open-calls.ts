@@ -25,7 +25,7 @@ interface CallFacts {
   approvalMessage?: string | undefined;
 }
 
-/** A call that has no outcome yet. Its state changes only by the transitions of `call-states.ts`. */
+/** A call whose outcome is not reported yet. Its state changes only by the transitions of `call-states.ts`. */
 export class OpenCall {
   /** The time limit of the approval request from the definition of the tool: null means no limit, undefined that the server's default applies. */
   readonly approvalTimeoutMs: number | null | undefined;

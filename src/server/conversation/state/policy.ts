@@ -20,7 +20,7 @@ export interface Policy {
   ignoresRepeats: boolean;
   /** Whether `start-step` and `finish-step` surround an approval request. */
   steps: boolean;
-  /** Whether the agent gets the optimistic output of a browser tool at once, if its tool defines one. */
+  /** Whether the agent gets the optimistic output that a browser tool may define at once, instead of waiting for the browser. */
   optimistic: boolean;
   /** Whether the agent's run ends when it waits for a call. Another run then continues when the call is answered. */
   pauseEndsRun: boolean;

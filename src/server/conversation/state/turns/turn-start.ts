@@ -144,7 +144,7 @@ export class TurnStart {
     if (current.is === 'waiting' || current.is === 'reading') return this.start(current.request);
     if (current.is !== 'stored') return;
     this.sendToRun([], current.request, current.id);
-    // The run could not be opened, so the answer to the message is the failure.
+    // The run could not be opened, so the answer to the message ends with the failure.
     if (!run.isOpen && messages.active) this.fail(messages.active, failure);
   }
 
