@@ -259,8 +259,11 @@ export class GatePlugin extends BasePlugin {
     invocationContext: InvocationContext;
   }): Promise<Content | undefined> {
     // ADK sets no `agent` in the context when the root is a workflow.
-    const unanswered = invocationContext.agent ? null : prepareWorkflow(invocationContext);
-    this.activeIn(invocationContext)?.markBegun();
+    const active = this.activeIn(invocationContext);
+    const unanswered = invocationContext.agent
+      ? null
+      : prepareWorkflow(invocationContext, active?.run.continues);
+    active?.markBegun();
     return unanswered === null ? undefined : { role: 'model', parts: [{ text: unanswered }] };
   }
 

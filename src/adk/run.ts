@@ -80,6 +80,8 @@ export interface OpenCall {
 /** One run of an agent. The gates of its tools use it. */
 export interface Run {
   readonly live: boolean;
+  /** The invocation that the run continues, when the caller knows it. */
+  readonly continues?: string | undefined;
   /** Whether a call of a browser tool with an optimistic output is answered with that output at once. */
   readonly optimistic?: boolean;
   /** Receives partial texts directly from the model call, so that ADK does not handle each of them. */

@@ -116,12 +116,13 @@ function continued(context: NodeContext, input: unknown): NodeContext {
 }
 
 /**
- * Prepares the run of a workflow. A run that continues gets the id of the invocation that paused, because ADK finds the finished nodes by that id. The
+ * Prepares the run of a workflow. A run that continues gets the id of the invocation that paused, because ADK finds the finished nodes by that id: `continues`,
+ * or that of the last answer. The
  * events in the context are this run's own copy, so they can be changed: answers to calls inside agents that are used as tools are removed, events of
  * other invocations lose their `nodeInfo`, pauses of nodes that have finished since lose their open calls, and questions get the ids that the nodes gave
  * them. Returns the text that the user gets instead of a run when a question of a node ended without an answer; otherwise null.
  */
-export function prepareWorkflow(context: InvocationContext): string | null {
+export function prepareWorkflow(context: InvocationContext, continues?: string): string | null {
   const { events } = context.session;
   const seen = withoutInner(events);
   if (seen !== events) events.splice(0, events.length, ...seen);
@@ -129,8 +130,9 @@ export function prepareWorkflow(context: InvocationContext): string | null {
     ({ invocationId, customMetadata }) =>
       invocationId === context.invocationId && customMetadata?.duologue !== 'resume',
   );
-  const answered = isResumed ? events.findLast((event) => event.customMetadata?.settled !== undefined) : null;
-  if (answered?.invocationId) (context as { invocationId: string }).invocationId = answered.invocationId;
+  const isAnswer = ({ customMetadata }: Event) => customMetadata?.settled !== undefined;
+  const paused = isResumed ? (continues ?? events.findLast(isAnswer)?.invocationId) : undefined;
+  if (paused) (context as { invocationId: string }).invocationId = paused;
   const own = events.filter(({ invocationId }) => invocationId === context.invocationId);
   const finished = finishedPauses(own);
   const asked = interruptIds(own);

@@ -180,7 +180,8 @@ export class AgentRuns {
         run.isOver ? undefined : pass({ ...response, ...from } as Event);
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
-      const active = { live, optimistic, defer, tools, openCalls, inner, fastPath };
+      const continues = request.driver === 'turn' ? request.continues : undefined;
+      const active = { live, optimistic, continues, defer, tools, openCalls, inner, fastPath };
       view = plugin.begin({ appName, userId, id }, active);
       // The run takes input once ADK has read the session. Input that is stored before that would reach the model twice: in the history and through
       // the queue.

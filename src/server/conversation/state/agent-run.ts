@@ -113,10 +113,10 @@ export class AgentRun {
     this.start({ driver: 'live', detection: this.detection.now });
   }
 
-  /** Opens a run in which the agent gives one answer. */
-  openTurn(content: Content, customMetadata: Record<string, unknown>): void {
+  /** Opens a run in which the agent gives one answer. `continues`: the invocation of ADK that it continues, when it is known. */
+  openTurn(content: Content, customMetadata: Record<string, unknown>, continues?: string): void {
     const { optimistic } = this.context.policy;
-    this.start({ driver: 'turn', content, customMetadata, optimistic });
+    this.start({ driver: 'turn', content, customMetadata, optimistic, continues });
     // A turn gets no further input, so its run is open at once, without an input `run-opened`.
     this.run = { is: 'open', n: this.count, driver: 'turn', isMuted: false, hasSpoken: false };
   }

@@ -34,7 +34,14 @@ export type Ticket = number;
 /** How a run is opened. A `live` run takes input as long as it is open. A `turn` run produces one answer and then ends by itself. */
 export type RunRequest =
   | { driver: 'live'; detection: Detection }
-  | { driver: 'turn'; content: Content; customMetadata: Record<string, unknown>; optimistic: boolean };
+  | {
+      driver: 'turn';
+      content: Content;
+      customMetadata: Record<string, unknown>;
+      optimistic: boolean;
+      /** The invocation of ADK that the run continues. */
+      continues: string | undefined;
+    };
 
 /** One operation on the store. */
 export type Write =

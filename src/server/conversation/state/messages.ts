@@ -19,6 +19,7 @@ export class Draft {
   /** Whether the agent writes the message; false for a text of the application. */
   readonly isTurn: boolean;
   private answered: Cause = { metadata: null, request: null };
+  private paused: string | undefined;
 
   constructor(message: Message, reader: MessageChunks, isTurn: boolean) {
     this.message = message;
@@ -37,6 +38,15 @@ export class Draft {
 
   setCause(cause: Cause): void {
     this.answered = cause;
+  }
+
+  /** The invocation of ADK that the answers to calls of the message continue. */
+  get invocation(): string | undefined {
+    return this.paused;
+  }
+
+  setInvocation(id: string): void {
+    this.paused = id;
   }
 
   /** Whether the `start` of the message was sent, and no `finish` since. */

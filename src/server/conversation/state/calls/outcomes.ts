@@ -123,6 +123,7 @@ export class Outcomes {
     if (record.agents?.within) this.requests.setDue();
     if (!isHeard) return;
     const isComplete = !open.in(owner.id).some((other) => other.record.invocationId === record.invocationId);
+    if (!record.agents?.within) owner.setInvocation(record.invocationId);
     messages.expect(owner, isComplete);
     this.requests.setDue();
   }

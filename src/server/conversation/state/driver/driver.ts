@@ -96,7 +96,7 @@ export class Driver {
       } else {
         response.stage = { is: 'working' };
         if (calls.chunks.usesConfirmations) messages.say(response.draft, { type: 'start-step' });
-        this.run.openTurn({ role: 'user', parts: [{ text: '' }] }, RESUME);
+        this.run.openTurn({ role: 'user', parts: [{ text: '' }] }, RESUME, response.draft.invocation);
       }
     }
     return true;
@@ -111,7 +111,7 @@ export class Driver {
     if (!active) return false;
     const notices = run.takeNotices(active.id);
     const parts = notices.length === 0 ? [{ text: '' }] : notices.map((text) => ({ text }));
-    run.openTurn({ role: 'user', parts }, RESUME);
+    run.openTurn({ role: 'user', parts }, RESUME, active.invocation);
     return true;
   }
 

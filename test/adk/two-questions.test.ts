@@ -1,0 +1,148 @@
+import { FunctionNode, LlmAgent, type NodeContext, RequestInput, Workflow } from '@google/adk';
+import { describe, expect, it } from 'vitest';
+import { defineTool } from '../../src/adk/index.ts';
+import { live } from '../support/live.ts';
+import { call, ScriptedModel, text } from '../support/scripted-model.ts';
+import { textOf } from './support/talk.ts';
+
+/** A workflow that asks for a size and orders it, for each person. `ran` has the orders. */
+function shop(ran: unknown[]): Workflow {
+  const ask = (context: NodeContext, input: unknown) => {
+    context.state.set(`asked ${String(input)}`, true);
+    return new RequestInput({ message: `Which size, ${String(input)}?` });
+  };
+  const order = (_: NodeContext, input: unknown) => {
+    ran.push(input);
+    return `Ordered ${String(input)}.`;
+  };
+  return new Workflow({ name: 'flow', edges: [['START', ask, order]] });
+}
+
+const ORDERS = [
+  ['the first one first', [0, 1]],
+  ['the second one first', [1, 0]],
+] as const;
+
+describe.each(ORDERS)('two questions of different invocations of a workflow, %s', (_order, order) => {
+  it.each([true, false])(
+    '[T35] each continue their own invocation, answered at once: %s',
+    async (isAtOnce) => {
+      const ran: unknown[] = [];
+      const socket = await (await live([], [], { agent: shop(ran) })).connect('?session=chat-1');
+      socket.say('Ann');
+      const first = await socket.chunk('tool-input-available');
+      socket.say('Bob');
+      const second = await socket.chunk('tool-input-available', 2);
+      const answers = [
+        { toolCallId: first.toolCallId, result: 'small' },
+        { toolCallId: second.toolCallId, result: 'medium' },
+      ] as const;
+      for (const n of order) {
+        socket.send('tool_result', answers[n]);
+        if (isAtOnce) continue;
+        await socket.until(
+          () => textOf(socket.chunks).includes(`Ordered ${answers[n].result}.`),
+          'the order',
+        );
+      }
+      await socket.until(() => ran.length === 2, 'both orders');
+      await socket.until(
+        () => ['small', 'medium'].every((size) => textOf(socket.chunks).includes(`Ordered ${size}.`)),
+        'both texts',
+      );
+      expect(ran).toEqual(order.map((n) => answers[n].result));
+      socket.say('Cid');
+      await socket.chunk('tool-input-available', 3);
+      expect(ran).toHaveLength(2);
+    },
+  );
+
+  it.each([true, false])(
+    '[T17] two approvals of agents that are nodes continue their own invocation, decided at once: %s',
+    async (isAtOnce) => {
+      const ran: string[] = [];
+      const pay = defineTool({
+        name: 'pay',
+        description: 'Pays.',
+        needsApproval: true,
+        execute: (_args, context) => {
+          ran.push(`pay ${context?.functionCallId}`);
+          return {};
+        },
+      });
+      const model = new ScriptedModel([
+        [call('pay', {}, 'pay-0')],
+        [call('pay', {}, 'pay-1')],
+        [text('Paid.')],
+        [text('Paid.')],
+      ]);
+      const banker = new LlmAgent({ name: 'banker', model, tools: [pay] });
+      const last = new FunctionNode('last', (context: NodeContext) => {
+        ran.push('last');
+        return `Receipt ${context.invocationId}.`;
+      });
+      const agent = new Workflow({
+        name: 'flow',
+        edges: [
+          ['START', banker],
+          [banker, last],
+        ],
+      });
+      const socket = await (
+        await live([], [], { agent, approvalTimeoutMs: null, approvals: 'parallel' })
+      ).connect('?session=chat-1');
+      socket.say('Ann');
+      await socket.chunk('tool-approval-request');
+      socket.say('Bob');
+      await socket.chunk('tool-approval-request', 2);
+      for (const [index, n] of order.entries()) {
+        socket.send('tool_result', { toolCallId: `pay-${n}`, status: 'approved' });
+        if (isAtOnce) continue;
+        await socket.until(() => ran.filter((one) => one === 'last').length === index + 1, 'the receipt');
+      }
+      await socket.until(() => ran.length === 4, 'both receipts');
+      const receipts = () => textOf(socket.chunks).match(/Receipt [^.]+\./g) ?? [];
+      await socket.until(() => receipts().length === 2, 'both texts');
+      expect(ran.filter((one) => one !== 'last')).toEqual(order.map((n) => `pay pay-${n}`));
+      expect(new Set(receipts()).size).toBe(2);
+    },
+  );
+});
+
+describe.each(ORDERS)(
+  'two questions of a workflow that are answered while it continues a third one, %s',
+  (_order, order) => {
+    it('[T35] each continue their own invocation', async () => {
+      const ran: unknown[] = [];
+      let isReleased = (): void => undefined;
+      const released = new Promise<void>((resolve) => {
+        isReleased = resolve;
+      });
+      const ask = (_: NodeContext, input: unknown) =>
+        new RequestInput({ message: `Which size, ${String(input)}?` });
+      const make = async (_: NodeContext, input: unknown) => {
+        ran.push(input);
+        if (input === 'large') await released;
+        return `Ordered ${String(input)}.`;
+      };
+      const agent = new Workflow({ name: 'flow', edges: [['START', ask, make]] });
+      const socket = await (await live([], [], { agent })).connect('?session=chat-1');
+      const sizes = ['large', 'small', 'medium'];
+      const ids: string[] = [];
+      for (const n of sizes.keys()) {
+        socket.say(`person ${n}`);
+        ids.push((await socket.chunk('tool-input-available', n + 1)).toolCallId);
+      }
+      socket.send('tool_result', { toolCallId: ids[0], result: sizes[0] });
+      await socket.until(() => ran.length === 1, 'the first order');
+      for (const n of order) socket.send('tool_result', { toolCallId: ids[n + 1], result: sizes[n + 1] });
+      await socket.chunk('tool-output-available', 3);
+      isReleased();
+      await socket.until(
+        () => sizes.every((size) => textOf(socket.chunks).includes(`Ordered ${size}.`)),
+        'all texts',
+      );
+      expect(ran).toEqual(['large', ...order.map((n) => sizes[n + 1])]);
+    });
+  },
+);
