@@ -3,8 +3,10 @@ import {
   type BaseTool,
   type Context,
   FunctionTool,
+  getUserChoiceTool,
   LlmAgent,
   LongRunningFunctionTool,
+  requestInputTool,
 } from '@google/adk';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
@@ -112,6 +114,49 @@ describe.each(Object.entries(WAYS))('over %s', (_way, way) => {
         expect(responses(outer)).toEqual([{ 'banker-1': { result: 'I did it.' } }]);
       },
     );
+
+    it('[T27] [T34] questions inside the agent are questions of the conversation', async () => {
+      const { agent, inner, outer } = tree(
+        [requestInputTool, getUserChoiceTool],
+        [
+          [call('adk_request_input', { message: 'Your name?', response_schema: { type: 'STRING' } }, 'ask-1')],
+          [call('get_user_choice', { options: ['red', 'blue'] }, 'ask-2')],
+          [text('Ann takes blue.')],
+        ],
+      );
+      const conversation = new Conversation(way, agent, isKilled);
+      const named = input(await conversation.say('go'), 'adk_request_input');
+      expect(named.toolMetadata).toEqual({
+        runsOn: 'client',
+        asks: false,
+        agents: ['assistant', 'banker'],
+        question: { kind: 'answer', message: 'Your name?', schema: { type: 'string' } },
+      });
+      const chosen = input(await conversation.answer((talk) => talk.output(named, 'Ann')), 'get_user_choice');
+      expect(chosen.toolMetadata).toMatchObject({
+        agents: ['assistant', 'banker'],
+        question: { kind: 'answer', schema: { type: 'string', enum: ['red', 'blue'] } },
+      });
+      await conversation.answer(async (talk) => {
+        expect(await talk.refused(chosen, 'green')).toMatchObject({ code: 'answer_refused' });
+        return talk.output(chosen, 'blue');
+      });
+      expect(responses(inner)).toEqual([{ 'ask-1': { result: 'Ann' } }, { 'ask-2': { result: 'blue' } }]);
+      expect(responses(outer)).toEqual([{ 'banker-1': { result: 'Ann takes blue.' } }]);
+      expect(textOf(conversation.chunks)).toBe('Well.');
+    });
+
+    it('[T27] [T34c] a question inside the agent that the user declines reaches the agent as an error', async () => {
+      const { agent, inner, outer } = tree(
+        [requestInputTool],
+        [[call('adk_request_input', { message: 'Your name?' }, 'ask-1')], [text('No name.')]],
+      );
+      const conversation = new Conversation(way, agent, isKilled);
+      const asked = input(await conversation.say('go'), 'adk_request_input');
+      await conversation.answer((talk) => talk.decline(asked, 'private'));
+      expect(responses(inner)).toEqual([{ 'ask-1': { error: 'The user declined to answer: private' } }]);
+      expect(responses(outer)).toEqual([{ 'banker-1': { result: 'No name.' } }]);
+    });
 
     it('[T27a] tools that have run inside the agent do not run again, and each call of a step gets its own outcome', async () => {
       const ran: string[] = [];
