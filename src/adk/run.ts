@@ -358,12 +358,15 @@ export class ServerTools {
 function apart(context: Context, abortSignal: AbortSignal, link: CallLink | undefined): ToolContext {
   const { invocationContext, functionCallId, toolConfirmation } = context;
   const { session } = invocationContext;
+  const own = invocationContext.clone({
+    session: { ...session, state: { ...session.state } },
+    abortSignal,
+  });
+  // A node that is used as a tool emits its events through this queue, which `clone` leaves out.
+  if (invocationContext.eventQueue) own.eventQueue = invocationContext.eventQueue;
   return new ToolContext(
     {
-      invocationContext: invocationContext.clone({
-        session: { ...session, state: { ...session.state } },
-        abortSignal,
-      }),
+      invocationContext: own,
       eventActions: createEventActions({}),
       ...(functionCallId === undefined ? {} : { functionCallId }),
       ...(toolConfirmation === undefined ? {} : { toolConfirmation }),

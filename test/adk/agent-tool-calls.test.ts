@@ -119,7 +119,13 @@ describe.each(Object.entries(WAYS))('over %s', (_way, way) => {
       const { agent, inner, outer } = tree(
         [requestInputTool, getUserChoiceTool],
         [
-          [call('adk_request_input', { message: 'Your name?', response_schema: { type: 'STRING' } }, 'ask-1')],
+          [
+            call(
+              'adk_request_input',
+              { message: 'Your name?', response_schema: { type: 'STRING' } },
+              'ask-1',
+            ),
+          ],
           [call('get_user_choice', { options: ['red', 'blue'] }, 'ask-2')],
           [text('Ann takes blue.')],
         ],
