@@ -1,6 +1,6 @@
 /**
- * Files that tools save. `scope` is the digest of the session, or of the user for names that begin with `user:`. The rows of a session go with it: a removal by a node of
- * an earlier version, which does not know this table, removes them too.
+ * Files that tools save. `scope` is the digest of the session, or of the user for names that begin with `user:`. The foreign key removes the rows of a deleted
+ * session, also when a node of an earlier version, which does not know this table, deletes it.
  */
 export const ARTIFACTS = `
 create table {schema}.artifacts (
@@ -40,7 +40,7 @@ begin
 end $$;
 `;
 
-/** The statements that read artifacts. The scope is the first value. */
+/** The statements that read artifacts. `$1` is the scope. */
 export function artifactStatements(schema: string) {
   const of = `${schema}.artifacts where scope = $1`;
   return {

@@ -24,7 +24,7 @@ export function postgresArtifacts(calls: SchemaCalls): ArtifactStore {
       ]);
     },
     async loadArtifact(key, name, version) {
-      // A version beyond the integers of the database is one that no artifact has.
+      // The database would refuse a number that is no 32-bit integer, and no artifact has such a version.
       if (version !== undefined && !(Number.isInteger(version) && version >= 0 && version < 2 ** 31))
         return null;
       const values = [scopeOf(key, name), toText(name), version ?? null];

@@ -23,7 +23,7 @@ export interface PostgresOptions {
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | null)[];
 
 /**
- * The timeout of a statement. No statement of the server takes this long, so after it the database counts as frozen, and the statement is sent again.
+ * The timeout of a statement. No statement of the server takes this long, so after this time the database is frozen, and the statement is sent again.
  */
 const ANSWER_MS = 10_000;
 const CONNECT_MS = 5000;

@@ -1,7 +1,7 @@
 /**
- * One function for each write, so that a write is one round trip and one transaction, and a client that stops in the middle holds no lock. Each first locks
- * the row of its session, so that only one transaction at a time changes the session. Then it locks the state of the user and that of the app, always in this
- * order, so that no deadlock is possible. `p_at` is null when the function must use the time of the database. `p_operation` stays the same when a write is
+ * One function for each write, so that a write is one round trip and one transaction, and a node that dies in the middle holds no lock. Each function first
+ * locks the row of its session, so that only one transaction at a time changes the session. Then it locks the state of the user and that of the app, always in
+ * this order, so that no deadlock is possible. `p_at` is null when the function must use the time of the database. `p_operation` is the same when a write is
  * sent again because its answer was lost, so that the write has its effect only once.
  *
  * Errors: DL001 another owner, DL002 no such session, DL003 the session exists, DL004 state was changed meanwhile.
@@ -195,7 +195,7 @@ begin
       values (s, c.id, c.approval_id, c.tool_name, c.args, c.args_hash, c.runs_on, c.status, c.reason, c.message_id,
         c.agent, c.invocation_id, c.branch, c.issued_at, c.expires_at);
   end loop;
-  -- Only now: a second one of this id is found above by its operation otherwise, and taken for the first that was sent again.
+  -- Set only after the loop: two calls of p_calls with the same id must fail, and not be taken for a write that was sent again.
   update {schema}.calls set operation = p_operation where session = s and id in (select e ->> 'id' from json_array_elements(p_calls) e);
   for l in select * from json_array_elements(p_lines) loop
     perform {schema}.add_line(p_name, p_at, l, null);
@@ -209,7 +209,7 @@ create function {schema}.move_call(
 ) returns setof {schema}.calls language plpgsql as $$
 declare s bigint; c {schema}.calls;
 begin
-  -- Who decides need not be the owner.
+  -- A decision has no fence, because the node that writes it need not be the owner.
   if p_fence is null then select n into s from {schema}.sessions where name = p_name for no key update;
   else s := {schema}.find(p_name, p_fence);
   end if;
@@ -244,7 +244,7 @@ create function {schema}.renew_node(p_node text, p_address text, p_lease integer
 language plpgsql as $$
 declare was_living boolean := exists (select from {schema}.nodes where name = p_node and until > clock_timestamp());
 begin
-  -- Nodes that died long ago are forgotten with the first that comes.
+  -- A new node removes the rows of nodes that died more than an hour ago.
   if not was_living then delete from {schema}.nodes where until < clock_timestamp() - interval '1 hour'; end if;
   insert into {schema}.nodes (name, address, until)
     values (p_node, p_address, clock_timestamp() + p_lease * interval '1 millisecond')
@@ -341,7 +341,7 @@ begin
       values (s, c.id, c.approval_id, c.tool_name, c.args, c.args_hash, c.runs_on, c.status, c.reason, c.message_id,
         c.agent, c.invocation_id, c.branch, c.issued_at, c.expires_at, c.question, c.answer);
   end loop;
-  -- Only now: a second one of this id is found above by its operation otherwise, and taken for the first that was sent again.
+  -- Set only after the loop: two calls of p_calls with the same id must fail, and not be taken for a write that was sent again.
   update {schema}.calls set operation = p_operation where session = s and id in (select e ->> 'id' from json_array_elements(p_calls) e);
   for l in select * from json_array_elements(p_lines) loop
     perform {schema}.add_line(p_name, p_at, l, null);
@@ -355,7 +355,7 @@ create function {schema}.move_call(
 ) returns setof {schema}.calls language plpgsql as $$
 declare s bigint; c {schema}.calls;
 begin
-  -- Who decides need not be the owner.
+  -- A decision has no fence, because the node that writes it need not be the owner.
   if p_fence is null then select n into s from {schema}.sessions where name = p_name for no key update;
   else s := {schema}.find(p_name, p_fence);
   end if;
@@ -376,7 +376,7 @@ begin
 end $$;
 `;
 
-/** Calls have their place among agents that are used as tools. */
+/** Adds to calls their place among agents that are used as tools (`CallRecord.agents`). */
 export const CALLS_OF_AGENTS = `
 alter table {schema}.calls add column agents text;
 
@@ -392,7 +392,7 @@ begin
       values (s, c.id, c.approval_id, c.tool_name, c.args, c.args_hash, c.runs_on, c.status, c.reason, c.message_id,
         c.agent, c.invocation_id, c.branch, c.issued_at, c.expires_at, c.question, c.answer, c.agents);
   end loop;
-  -- Only now: a second one of this id is found above by its operation otherwise, and taken for the first that was sent again.
+  -- Set only after the loop: two calls of p_calls with the same id must fail, and not be taken for a write that was sent again.
   update {schema}.calls set operation = p_operation where session = s and id in (select e ->> 'id' from json_array_elements(p_calls) e);
   for l in select * from json_array_elements(p_lines) loop
     perform {schema}.add_line(p_name, p_at, l, null);

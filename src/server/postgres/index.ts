@@ -56,7 +56,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
       await client.query(removeBlank(quote(schema)), [now?.() ?? null]);
     });
     const store = new PostgresStore(db, quote(schema), url, now);
-    // Several trials at once use several connections: only then does a pooler that loses prepared statements show it.
+    // Several trials at once use several connections. With a single connection a pooler that loses prepared statements would not fail.
     await Promise.all(Array.from({ length: TRIALS }, () => tryOut(store)));
     return store;
   } catch (cause) {
@@ -66,7 +66,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
   }
 }
 
-/** Removes sessions without messages that were not used for a day: a node that died left them. */
+/** Removes sessions without title and messages that were not used for a day. A running node removes such sessions itself; one that died could not. */
 function removeBlank(schema: string): string {
   return `with blank as (
       delete from ${schema}.sessions s

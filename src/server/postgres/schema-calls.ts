@@ -3,7 +3,7 @@ import { type SessionKey, StaleFence, StateConflict, StoreError, StoreUnavailabl
 import { codeOf, type Database, describeFault, isUnavailable, type Value } from './database.ts';
 import { statementsIn } from './statements.ts';
 
-/** Events that a statement adds to the outbox: the parameters of `add_events`. `ifTrue`: only when the function returns true. */
+/** Events that a statement adds to the outbox. `values` are the parameters of `add_events`. With `ifTrue` they are added only if the function returns true. */
 export type KeptEvents = { values: Value[]; ifTrue?: true } | null;
 
 /** Calls statements and functions of one schema. Errors of the database become errors of the store. */
@@ -35,14 +35,14 @@ export class SchemaCalls {
     await this.run(key, name, values, kept);
   }
 
-  /** Calls a function and returns its value. `key`: the session for error texts; null for a function that is not about a session. */
+  /** Calls a function and returns its value. `key` is the session for error texts; null for a function without a session. */
   async value<T>(key: SessionKey | null, name: string, values: Value[]): Promise<T> {
     return ((await this.run<{ value: T }>(key, name, values)).rows[0] as { value: T }).value;
   }
 
   /**
-   * Calls a function of the schema. In the result, `again` says whether the statement was sent more than once. `kept`: events that the same statement adds to the outbox, after the function,
-   * for each row that it returns.
+   * Calls a function of the schema. In the result, `again` says whether the statement was sent more than once. The statement adds the events `kept` to the
+   * outbox after the function, for each row that the function returns.
    */
   async run<Row extends object>(
     key: SessionKey | null,

@@ -1,6 +1,6 @@
 import { artifactStatements, bytesIn } from './artifact-statements.ts';
 
-/** All statements that read, and the writes that need no function. The first value is the name of the session. */
+/** All statements that read, and the writes that need no function. In a statement about one session, `$1` is its digest (`nameIn`). */
 export function statementsIn(schema: string) {
   const ofSession = (table: string) =>
     `${schema}.${table} t where t.session = (select n from ${schema}.sessions where name = $1)`;

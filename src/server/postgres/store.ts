@@ -195,7 +195,7 @@ export class PostgresStore extends PostgresOutbox implements SharedStore {
       [nameIn(key)],
       kept && { ...kept, ifTrue: true },
     );
-    // A repeated statement may not find the session, because the first attempt removed it. That counts as success.
+    // A repeated statement may not find the session, because the first attempt has removed it. So the removal has succeeded.
     return again || rows[0]?.value === true;
   }
 

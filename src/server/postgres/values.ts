@@ -74,7 +74,7 @@ export function seenIn(
   return scopedKeys(key, delta).map(([name]) => (Object.hasOwn(seen, name) ? stateText(seen[name]) : null));
 }
 
-/** A value as JSON; null for a value that JSON cannot express, which counts as a missing key. */
+/** A value as JSON; null for a value that JSON cannot express, such as undefined. For the database, null is a key that does not exist. */
 function stateText(value: unknown): string | null {
   const isWordless = value === undefined || typeof value === 'function' || typeof value === 'symbol';
   return isWordless ? null : toJson(value, 'The state');

@@ -1,7 +1,7 @@
 /**
  * The data that several nodes share besides their store, in a Redis or Valkey: the logs of sessions, each a stream that outlives its owner, and the counters
  * of each user. `scripts.ts` has the scripts that Redis runs atomically, `redis-hub.ts` calls them, and `redis-connection.ts` owns the connection, which may
- * break at any time. No state is only in Redis: when its data is lost, readers get a `data-reset`, and no message is lost.
+ * break at any time. When the data in Redis is lost, clients get a `data-reset` and the counters begin again, but no message is lost.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -13,8 +13,8 @@ import { aliveKey, RedisHub } from './redis-hub.ts';
 export type { RedisOptions };
 
 /**
- * A node whose alive key was not renewed for this long counts as having no connections; a living node renews it every second. The time is short, because
- * clients of a dead node reconnect at once: until the key expires, their connections count twice, and may exceed the limit of their user.
+ * How long the alive key of a node lasts; a living node renews it every second. Without the key, the connections of the node are not counted. The time is
+ * short, because clients of a dead node reconnect at once: until the key expires, their old connections are still counted, so that a user may exceed the limit.
  */
 const ALIVE_MS = 3000;
 
@@ -46,7 +46,7 @@ export async function openRedisHub(options: RedisOptions): Promise<Hub> {
   }
 }
 
-/** Throws when the version or a setting of Redis would only cause failures later. */
+/** Throws when Redis is too old, or has a setting with which the hub would fail later. */
 async function check(connection: RedisConnection, url: string): Promise<void> {
   const info = String(await connection.run(['INFO']));
   // Valkey reports the version of Redis that it is compatible with.
@@ -66,7 +66,7 @@ async function check(connection: RedisConnection, url: string): Promise<void> {
   }
 }
 
-/** Runs every command once, so that a missing feature of Redis is found at the start. */
+/** Writes and removes a log, so that a missing feature or right of Redis fails the start and not a conversation. */
 async function tryOut(hub: Hub): Promise<void> {
   const key = { app: '', user: '', id: randomUUID(), fence: 1 };
   await hub.take(key, 'try');

@@ -55,13 +55,13 @@ export class RedisConnection {
     return connection;
   }
 
-  /** Sends a command. */
+  /** Sends a command. Rejects at once when there is no connection. */
   async run(args: readonly string[]): Promise<unknown> {
     if (!this.#client) throw new StoreError('Redis is unavailable.');
     return this.#client.sendCommand([...args]);
   }
 
-  /** Runs a script. */
+  /** Runs a script by its hash. Sends the text of the script when Redis does not know the hash. */
   async call({ sha, text }: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args];
     try {

@@ -9,7 +9,7 @@ import { APPEND, CONNECTIONS, SPEND, TAKE } from './scripts.ts';
 const KEEP_MS = 5 * 60_000;
 const KEEP_COUNTS_MS = 24 * 60 * 60_000;
 
-/** The results of `APPEND` for each log. */
+/** The meaning of the numbers that `APPEND` returns. */
 const ADDED: Record<number, Added> = { 1: 'kept', '-1': 'refused', '-2': 'gone' };
 
 /** The parts of the Redis keys of a group of nodes. */
@@ -24,7 +24,7 @@ export function aliveKey({ prefix, node }: Keys): string {
   return `${prefix}:node:${node}`;
 }
 
-/** The hub of a group of nodes in Redis: each log is a stream, with an entry for each window. */
+/** The hub of a group of nodes in Redis. Each log is a Redis stream with an entry for each `LogWindow`. */
 export class RedisHub implements Hub {
   readonly #connection: RedisConnection;
   readonly #keys: Keys;
@@ -97,7 +97,7 @@ export class RedisHub implements Hub {
   }
 
   async close(): Promise<void> {
-    // Without its alive key, this node counts as having no connections.
+    // Without the alive key, the connections of this node are no longer counted.
     await this.#connection.run(['DEL', aliveKey(this.#keys)]).catch(() => undefined);
     this.#connection.close();
   }

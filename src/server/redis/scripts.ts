@@ -28,9 +28,9 @@ return redis.call('XRANGE', KEYS[1], '-', '+')
 
 /**
  * Adds entries to logs. The id of an entry is the fence and the number of its last chunk, so Redis itself refuses an entry that is older than the
- * last one. An entry that already exists, because the answer to an earlier call was lost, counts as added. Returns for each log: 1 added, -1 a later
- * owner has the log, -2 there is no log. Arguments: how long logs are kept; then for each log: fence, number, name, text, '1' to replace the log, id
- * of the oldest entry to keep or ''.
+ * last one. Returns for each log: 1 the entry was added, now or by an earlier call whose answer was lost; -1 a later owner has the log; -2 there is no log.
+ * Arguments: how long logs are kept; then for each log: fence, number of the last chunk, name of the log, text, '1' to replace the log, id of the oldest
+ * entry to keep or ''.
  */
 export const APPEND = script(`
 local function fenceOf(key)

@@ -5,7 +5,7 @@ import type { SessionKey } from '../store/store.ts';
 import type { Database } from './database.ts';
 import type { sessionTable } from './sessions.ts';
 
-/** To whom artifacts belong: a session, or (with the session 0) a user. */
+/** The session or the user to which artifacts belong. For a session `owner` is empty; for a user `session` is 0. */
 export interface Holder {
   session: number;
   owner: string;

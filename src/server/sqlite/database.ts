@@ -73,8 +73,8 @@ export type Migration = (db: Database) => void;
 /** The steps from an empty file; step `n` leads to version `n + 1`. Released steps are never changed. */
 export const migrations: readonly Migration[] = [
   function firstSchema(db) {
-    // Events and messages are stored in the order in which they are read, next to their session; calls, audit lines and files are few or large and keep the
-    // row ids.
+    // The rows of events and messages lie together by session, in the order in which they are read. The rows of the other tables are few or large, so those
+    // tables have row ids.
     db.exec(`
       create table app_states (app text primary key, state text not null) without rowid;
       create table user_states (

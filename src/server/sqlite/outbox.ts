@@ -4,7 +4,7 @@ import type { ClaimedEvents, OutboxEvent, OutboxStore } from '../store/outbox.ts
 import { fromText, toText } from '../store/rules.ts';
 import type { Database } from './database.ts';
 
-/** The tables of the events that wait for their delivery. Their queues name their session by its key, since they outlive the session. */
+/** The tables of the events that wait for their delivery. A queue has the key of its session instead of the session's number, because it outlives the session. */
 export function outboxTables(db: Database) {
   const ofSubscription = 'app = ? and subscription = ?';
   const addQueue = db.prepare(
@@ -80,7 +80,7 @@ export function outboxTables(db: Database) {
       removeEmpty.run();
       return removed;
     },
-    /** Ends the claims of an earlier process: no other process uses the file now. */
+    /** Ends the claims of an earlier process. Only one process at a time uses the file, so no claim can be in use. */
     release(): void {
       release.run();
     },

@@ -116,7 +116,7 @@ export function messageTable(db: Database) {
 /** The table of the queued messages. */
 export function waitingTable(db: Database) {
   const answer = db.prepare(
-    // Searches by the queued messages, which are few, and not by all messages.
+    // The query begins with the queued messages, which are few, and not with all messages of the session.
     `delete from waiting where session = ? and exists (
        select 1 from messages where messages.session = waiting.session and messages.id = waiting.id
        and messages.seq < (select seq from messages where session = ? and id = ?)
@@ -220,7 +220,7 @@ export function callTable(db: Database) {
     open(session: number): CallRecord[] {
       return open.all(session).map(callOf);
     },
-    /** The call after the move; null when it did not have the status from which the move starts. */
+    /** Moves a call and returns its new record; null when the call does not have the status `from`. */
     move(session: number, change: CallMove): CallRecord | null {
       const { id, from, to, reason, expiresAt, answer, asks } = change;
       if (move.run(to, session, toText(id), from) === 0) return null;

@@ -117,7 +117,7 @@ export function sessionTable(db: Database) {
   );
 
   return {
-    /** The sessions without a message that were not used since this time. */
+    /** The numbers of the sessions without title and messages that were not used since this time. */
     blank(since: number): number[] {
       return blank.all(since).map(({ n }) => n);
     },
@@ -148,13 +148,13 @@ export function sessionTable(db: Database) {
       const fence = nextFence.first()?.last ?? 0;
       return setFence.run(fence, ...keyText(key)) > 0 ? fence : null;
     },
-    /** The row of the session, if the key has the fence of its owner; undefined when the session does not exist. */
+    /** The number of the session; undefined when the session does not exist. Throws `StaleFence` when it has another fence than the key. */
     findOwned(key: OwnedKey): number | undefined {
       const row = fenceOf.first(...keyText(key));
       if (row !== undefined) checkOwner(row, key);
       return row?.n;
     },
-    /** Sets or removes the title. Sets or removes the title. False when the session does not exist. */
+    /** Sets the title, or removes it when `title` is null. False when the session does not exist. */
     rename(key: SessionKey, title: string | null): boolean {
       return rename.run(orNull(title, toText), ...keyText(key)) > 0;
     },
@@ -162,7 +162,7 @@ export function sessionTable(db: Database) {
     touch(key: OwnedKey, at: number): number | undefined {
       return touch.first(at, ...keyText(key), key.fence)?.n ?? this.findOwned(key);
     },
-    /** Hides the session from every reader. Its rows are still to be removed, piece by piece. */
+    /** Hides the session from every reader. The caller removes its rows afterwards (`removePiece`). */
     hide({ app, user, id }: SessionKey, n: number, lastLine: number): RemovedSession {
       const removed = { app, user, id, n, lastLine };
       hide.run(toText(JSON.stringify(removed)), n);
@@ -172,7 +172,7 @@ export function sessionTable(db: Database) {
     hidden(): RemovedSession[] {
       return hidden.all().map(({ state }) => JSON.parse(fromText(state)) as RemovedSession);
     },
-    /** Removes one batch of rows from each table that belongs to a session; false when no row is left. */
+    /** Removes one batch of the session's rows from each table; false when no more rows are left. */
     removePiece(session: number): boolean {
       let isMore = false;
       for (const { piece, remove } of pieces) if (remove.run(session, session) === piece) isMore = true;

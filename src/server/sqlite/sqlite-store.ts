@@ -55,7 +55,7 @@ import { sqliteOutbox } from './outbox.ts';
 import type { RemovedSession, StoredFile } from './sessions.ts';
 import { type Tables, Transactions } from './transactions.ts';
 
-/** How long a session without a message is kept after its process died. */
+/** When the store is opened, it removes sessions without title and messages that were not used for this long. */
 const BLANK_MS = 24 * 3600_000;
 
 /** A move of a call, and what is stored with it. */
@@ -66,7 +66,7 @@ interface Move {
   kept: readonly OutboxEvent[] | undefined;
 }
 
-/** The store on an open database with the newest schema: each call is one transaction. */
+/** The store on an open database with the newest schema. Each method is one transaction, except `deleteSession`. */
 export class SqliteStore implements Store {
   readonly #transactions: Transactions;
   readonly #artifacts: ArtifactStore;
@@ -88,7 +88,7 @@ export class SqliteStore implements Store {
     for (const one of hidden) Array.from(this.#removePieces(one));
   }
 
-  /** Removes sessions without a message that were not used for a day. A process that died left them behind. */
+  /** Removes sessions without title and messages that were not used for a day. A running server removes such sessions itself; one that died could not. */
   removeBlank(): void {
     this.#transactions.write(({ sessions }) => {
       for (const n of sessions.blank(this.#now() - BLANK_MS)) sessions.remove(n);
