@@ -115,7 +115,7 @@ export function duologueBun(
   };
 }
 
-/** Answers a request for one of our paths, without a time limit: Bun would end a response that sends nothing for ten seconds. */
+/** Answers a request; null when the path belongs to no route. Removes Bun's time limit, which ends a response that sends nothing for ten seconds. */
 function answer(duologue: Duologue, request: Request, server: BunServer): Promise<Response | null> {
   const answered = duologue.respond(request);
   server.timeout(request, 0);

@@ -7,8 +7,8 @@ import { ARRIVING, type Arriving } from '../http/route.ts';
 import { NOT_FOUND } from './upgrade.ts';
 
 /**
- * A web request whose body is read from Node's stream. The web stream of the body costs more than the rest of a request. So it is created only when
- * code reads the body as a web stream, such as an application that checks signatures.
+ * A web request whose body the server reads from Node's stream. The web stream of the body costs more than the rest of a request, so it is created only when
+ * other code reads the body, such as an `authenticate` that checks a signature.
  */
 class NodeRequest extends Request implements Arriving {
   readonly #init: RequestInit;
@@ -72,7 +72,7 @@ class NodeRequest extends Request implements Arriving {
   }
 }
 
-/** Converts Node's request to a web request; null when its URL or headers are invalid there. */
+/** Converts Node's request to a web request; null when its URL or headers are not valid in a web request. */
 export function toRequest(request: IncomingMessage): Request | null {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
@@ -115,10 +115,10 @@ function bodyOf(request: IncomingMessage): BodyInit {
 /** Answers a request of Node's server. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Handles requests of Node's server; those for other paths go to `fallback`, or get 404. */
+/** Handles requests of Node's server. Requests for other paths go to `fallback`, or get 404. */
 export function nodeListener(duologue: Pick<Duologue, 'handle'>, fallback?: NodeListener): NodeListener {
   return (request, response) => {
-    // A broken connection also emits `close`, which is handled elsewhere. Without listeners for `error` it would end the process.
+    // Without a listener for `error`, a broken connection would end the process. The code that reads the body or writes the reply handles its `close` event.
     request.on('error', () => undefined);
     response.on('error', () => response.destroy());
     const web = toRequest(request);

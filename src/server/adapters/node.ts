@@ -18,7 +18,7 @@ export { nodeListener };
  */
 const IDLE_MS = 75_000;
 
-/** Where to listen. */
+/** Options of `serve`. */
 export interface ServeOptions {
   port?: number;
   host?: string;
@@ -33,7 +33,7 @@ export interface Served {
   server: Server;
   port: number;
   url: string;
-  /** Ends requests in progress and stops listening. */
+  /** Closes the server (`Duologue.close`), ends the connections, and stops listening. */
   close(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
     port: actual,
     url,
     async close() {
-      // Hand over before the port closes: a node whose port refuses connections counts as dead, and other nodes would take its sessions over.
+      // Hand over before the port closes: other nodes would consider a node dead whose port refuses connections, and would take its sessions over.
       await duologue.handOver();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await duologue.close();
@@ -100,7 +100,7 @@ export function attachWebSocket(server: UpgradingServer, duologue: Duologue): vo
     handleProtocols: (offered) => chosenProtocol(offered) ?? false,
   });
   server.on('upgrade', (request, stream, head) => {
-    // Before anything else, because the client may reset the connection at any moment.
+    // This listener comes first, because the client may reset the connection at any moment.
     stream.on('error', () => stream.destroy());
     const web = toRequest(request);
     if (!web || !duologue.sockets.matches(web)) {

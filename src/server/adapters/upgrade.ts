@@ -13,7 +13,7 @@ export const TOO_MUCH: ReadonlySet<number> = new Set([ERRORS.flooded.close, ERRO
 export const NOT_FOUND =
   '{"error":{"code":"not_found","message":"There is no Duologue server at this path. Check the url of the client and the basePath of the server.","retryable":false}}';
 
-/** The subprotocol that the server chooses from those that a client offers; undefined when the client offers none of ours. */
+/** The subprotocol that the server chooses from those that a client offers; undefined when the client offers none of the server's. */
 export function chosenProtocol(offered: ReadonlySet<string>): string | undefined {
   return [WATCHING_SUBPROTOCOL, SUBPROTOCOL].find((protocol) => offered.has(protocol));
 }

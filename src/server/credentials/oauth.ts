@@ -4,14 +4,14 @@ import type { AuthConfig, AuthCredential } from '@google/adk';
 /** How long the provider may take to exchange a code. */
 const EXCHANGE_MS = 10_000;
 
-/** The secret of a sign-in by which the provider knows that the one who exchanges the code also asked for it (PKCE). */
+/** Makes the PKCE code verifier of a sign-in, with which the server proves at the exchange of the code that it began the sign-in. */
 export function newVerifier(): string {
   return randomBytes(32).toString('base64url');
 }
 
 /**
- * The address where the user signs in, from the one that ADK made of the tool's configuration: with our state, our address to come back to, and the challenge
- * of PKCE. Throws, in words, for what no browser should open.
+ * The address at which the user signs in. It is the address that ADK made from the tool's configuration, with our state, the address to which the provider
+ * sends the browser back, and the PKCE challenge. Throws when the address is not safe to open.
  */
 export function authorizationUrl(
   authUri: string,
@@ -30,8 +30,8 @@ export function authorizationUrl(
 }
 
 /**
- * Exchanges a code for tokens, at the token endpoint of the tool's configuration. No error names the code, a token or the secret of the client: its text is
- * read by the model.
+ * Exchanges a code for tokens at the token endpoint of the tool's configuration. The model reads the texts of errors, so they contain no code, token or client
+ * secret.
  */
 export async function exchangeCode(
   config: AuthConfig,
@@ -89,12 +89,12 @@ export async function exchangeCode(
   };
 }
 
-/** Whether the access token of a credential has expired, or is about to. */
+/** Whether the access token of a credential has expired or expires within 30 seconds. */
 export function isExpired({ oauth2 }: AuthCredential, now: number): boolean {
   return oauth2?.expiresAt !== undefined && oauth2.expiresAt - 30_000 < now;
 }
 
-/** The token endpoint of a configuration. Throws when there is none, or none that a secret may be sent to. */
+/** The token endpoint of a configuration. Throws when there is none, or when it is not safe to send secrets to it. */
 export function tokenEndpointOf({ authScheme }: AuthConfig): string {
   const scheme = authScheme as {
     tokenEndpoint?: string;

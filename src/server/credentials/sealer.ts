@@ -6,8 +6,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts small values with a key that only this server, or the nodes of its cluster, know: AES-256-GCM. What opens again was sealed here, unchanged, for
- * the same purpose.
+ * Encrypts small values (AES-256-GCM) with a key that only this server, or the nodes of its cluster, know. A text that `open` accepts was made by `seal` with
+ * the same key and purpose, and was not changed.
  */
 export class Sealer {
   private readonly key: Buffer;
@@ -18,7 +18,7 @@ export class Sealer {
       secret === undefined ? randomBytes(KEY_BYTES) : scryptSync(secret, 'duologue sign-in', KEY_BYTES);
   }
 
-  /** The value as a text for an address or the store. */
+  /** Encrypts a JSON value as a text that can be part of an address. */
   seal(purpose: string, value: unknown): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.key, nonce);
@@ -27,7 +27,7 @@ export class Sealer {
     return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url');
   }
 
-  /** The value in a sealed text; null when it was not sealed here for this purpose. */
+  /** Decrypts a text of `seal`; null when the text was not made with this key and purpose. */
   open(purpose: string, sealed: unknown): unknown {
     if (typeof sealed !== 'string') return null;
     const bytes = Buffer.from(sealed, 'base64url');

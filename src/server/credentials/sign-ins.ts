@@ -6,20 +6,20 @@ import type { CallRecord, SessionKey } from '../store/store.ts';
 import { authorizationUrl, exchangeCode, isExpired, newVerifier, tokenEndpointOf } from './oauth.ts';
 import { Sealer } from './sealer.ts';
 
-/** Options of sign-ins at providers of tools (`requestCredential` of ADK). */
+/** Options for sign-ins of users at OAuth providers, for tools that ask for a credential (`requestCredential` of ADK). */
 export interface ToolSignInOptions {
   /** The address at which browsers reach `/sign-in/callback` of this server, as it is registered at the providers. */
   callbackUrl: string;
   /**
-   * A secret of any form, the same for all nodes. It encrypts what the server keeps of a sign-in. Without it the key lasts as long as the process: a sign-in
-   * that is open when the process ends has to be begun again.
+   * A secret of at least 16 random characters, the same on all nodes. It encrypts the state in the address of a sign-in, and the stored answer. Without it the
+   * key is lost with the process, so a user whose sign-in was open at a restart must begin it again.
    */
   secret?: string;
   /** How long a sign-in may take, in milliseconds; null means no limit. Default: 10 minutes. */
   timeoutMs?: number | null;
 }
 
-/** What a sign-in at a provider is about: the state in its address. */
+/** The facts about a sign-in that the server puts, encrypted, into the `state` of its address. */
 export interface SignInState {
   key: SessionKey;
   callId: string;
@@ -29,7 +29,7 @@ export interface SignInState {
   isApproved: boolean;
 }
 
-/** What came back from a provider. It is stored, sealed, as the answer of the call. */
+/** The code of a provider, with the facts that are needed to exchange it. It is stored, encrypted, as the answer of the call. */
 interface SignInAnswer extends Omit<SignInState, 'key' | 'isApproved'> {
   code: string;
   before: BeforeSignIn;
@@ -44,7 +44,7 @@ export class ToolSignIns implements CredentialSource {
   private readonly sealer: Sealer;
   private readonly callbackUrl: string | undefined;
   private readonly service: BaseCredentialService;
-  /** Whether clients get approval requests. Confirmations, which are separate tool calls, have no place for an address. */
+  /** Whether clients get approval requests. Confirmations, which are separate tool calls, have no field for the address of a provider. */
   private readonly canAsk: boolean;
   private readonly clock: Clock;
 
@@ -110,24 +110,24 @@ export class ToolSignIns implements CredentialSource {
     return credential;
   }
 
-  /** The state in the address with which a browser came back; null when this server did not make it. */
+  /** Decrypts the `state` that came back from a provider; null when this server did not make it. */
   stateIn(sealed: unknown): SignInState | null {
     return this.sealer.open(STATE, sealed) as SignInState | null;
   }
 
-  /** The answer to store for what a provider sent back. */
+  /** Encrypts the code of a provider as the answer of the call. */
   answerFor(
     { callId, verifier, redirectUri, isApproved }: SignInState,
     code: string,
     call: CallRecord,
   ): string {
-    // The tool may ask for several credentials in turn: then the answer of the call is the one to the sign-in before.
+    // The tool may ask for several credentials in turn. Then the call's answer is that of the sign-in before, which has the user's own answer in `before`.
     const answer = this.answerIn(call.answer)?.before.answer ?? call.answer;
     const given: SignInAnswer = { callId, verifier, redirectUri, code, before: { isApproved, answer } };
     return this.sealer.seal(ANSWER, given);
   }
 
-  /** Whether an answer shows that the user has signed in for this call: it was sealed here, by the callback. */
+  /** Whether an answer proves that the user has signed in for this call: only `answerFor` can have made it. */
   proves({ id }: CallRecord, answer: unknown): boolean {
     return this.answerIn(answer)?.callId === id;
   }

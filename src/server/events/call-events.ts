@@ -3,17 +3,17 @@ import type { CallRecord, SessionKey } from '../store/store.ts';
 import type { EventSource, PreparedEvent } from './event-hub.ts';
 import type { EventRecord, ServerEventFields } from './server-events.ts';
 
-/** What events tell of a recorded call. */
+/** The fields of an event about a recorded call. */
 function calledIn({ id, toolName, messageId }: CallRecord): EventRecord {
   return { callId: id, toolName, messageId };
 }
 
-/** Whether a call asks its user to sign in. It has an approval id, too, but for events it is a question: a sign-in approves nothing. */
+/** Whether a call asks its user to sign in. Such a call has an approval id too, but its events are those of a question, because a sign-in approves nothing. */
 function isSignIn({ question }: CallRecord): boolean {
   return question?.kind === 'sign-in';
 }
 
-/** A message of the agent is over. `isLeft`: the user went on while its calls waited. */
+/** Prepares the event for the end of a message of the agent. `isLeft`: the user sent a new message while calls of this message waited. */
 export function turnFinished(
   events: EventSource,
   key: SessionKey,
@@ -25,7 +25,7 @@ export function turnFinished(
   return events.prepare('turn-finished', key, { messageId: id, outcome, usage: metadata?.usage ?? null });
 }
 
-/** The approval request, or the question, of a call is shown. */
+/** Prepares the event for an approval request, or a question, that is shown to the user. */
 export function callAsked(events: EventSource, key: SessionKey, call: CallRecord): PreparedEvent | null {
   const { approvalId, expiresAt } = call;
   const fields = { ...calledIn(call), expiresAt };
@@ -33,7 +33,7 @@ export function callAsked(events: EventSource, key: SessionKey, call: CallRecord
   return events.prepare('approval-requested', key, { approvalId, ...fields });
 }
 
-/** An approval request is decided, or expires. */
+/** Prepares the event for an approval request that is decided or expires. For a sign-in it is the event of a question. */
 export function approvalDecided(
   events: EventSource,
   key: SessionKey,
@@ -49,7 +49,7 @@ export function approvalDecided(
   return events.prepare('approval-decided', key, { ...calledIn(call), approvalId, decision, by });
 }
 
-/** A question is answered, or expires. */
+/** Prepares the event for a question that is answered, declined or expires. */
 export function questionAnswered(
   events: EventSource,
   key: SessionKey,

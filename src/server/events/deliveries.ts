@@ -4,27 +4,27 @@ import type { ClaimedEvents, Store } from '../store/store.ts';
 import type { EventSubscriber } from './event-hub.ts';
 import type { ServerEvent, ServerEventName } from './server-events.ts';
 
-/** What a delivery gets beside its event. */
+/** The second argument of `deliver`. */
 export interface DeliveryInfo {
-  /** How often this event was tried, this time included: 1 at first. */
+  /** The number of this attempt to deliver the event; 1 at first. */
   attempt: number;
-  /** Aborts when the delivery takes longer than `timeoutMs`, when another node has taken it over, and when the server closes. */
+  /** Aborts when the delivery takes longer than `timeoutMs`, when the claim of this node has ended, and when the server closes. */
   signal: AbortSignal;
 }
 
 /** How events are delivered to a subscription. */
 export interface DeliveryOptions {
-  /** The name of the subscription. Events that were kept for it before a restart are delivered after it. */
+  /** The name of the subscription, under which the store keeps its events, also over a restart. */
   name: string;
   events: ReadonlySet<ServerEventName>;
-  /** Delivers an event: it counts as delivered when this returns, or its promise resolves. */
+  /** Delivers an event. The event is delivered when the function returns, or when its promise resolves. */
   deliver: (event: ServerEvent, info: DeliveryInfo) => unknown;
   timeoutMs: number;
   keepForMs: number;
   maxEvents: number;
 }
 
-/** What deliveries get from their server. */
+/** The objects of the server that `Deliveries` uses. */
 export interface DeliveryContext {
   store: Store;
   appName: string;
@@ -32,14 +32,16 @@ export interface DeliveryContext {
   logger: Logger;
 }
 
-/** How long a claim lasts unless it is renewed, and how often that happens. */
+/** How long a claim lasts unless it is renewed. */
 const LEASE_MS = 30_000;
+/** The time between two renewals of a claim. */
 const RENEW_MS = 10_000;
 /** How often the store is asked for events of dead nodes, and for events whose next attempt is due. */
 const POLL_MS = 5000;
 const TRIM_MS = 60_000;
-/** Sessions whose events are delivered at the same time, and events that are claimed of each. */
+/** The largest number of sessions whose events are delivered at the same time. */
 const QUEUES = 8;
+/** The largest number of events of a session that are claimed at once. */
 const EVENTS = 32;
 const MIN_RETRY_MS = 1000;
 const MAX_RETRY_MS = 10 * 60_000;
@@ -47,8 +49,8 @@ const MAX_RETRY_MS = 10 * 60_000;
 const END_MS = 2000;
 
 /**
- * Delivers the events of a subscription from the store: those of a session one after the other, in order. Every node with the subscription does so; a claim in the store keeps two nodes from
- * delivering the same event, and ends by itself when its node dies.
+ * Delivers the events of a subscription from the store: those of a session one after the other, in order. Every node with the subscription has such an object.
+ * Before it delivers events it claims them in the store, so that no other node delivers them too. The claim ends by itself when its node dies.
  */
 export class Deliveries implements EventSubscriber {
   readonly subscription: string;
@@ -56,7 +58,7 @@ export class Deliveries implements EventSubscriber {
   readonly #options: DeliveryOptions;
   readonly #context: DeliveryContext;
   readonly #running = new Map<Promise<void>, AbortController>();
-  /** The claiming of events, which goes on; null when none does. */
+  /** Settles when the running claim of events is done; null when none runs. */
   #claiming: Promise<void> | null = null;
   #isWoken = false;
   #isClosed = false;
@@ -71,7 +73,7 @@ export class Deliveries implements EventSubscriber {
     this.#context = context;
   }
 
-  /** Events were stored, or may be due: claims them now. */
+  /** Claims events and starts to deliver them. Call it when events were stored, or when their next attempt is due. */
   wake(): void {
     this.#isWoken = true;
     if (this.#claiming || this.#isClosed) return;
@@ -81,7 +83,7 @@ export class Deliveries implements EventSubscriber {
     });
   }
 
-  /** Claims nothing more, aborts the deliveries that go on, and ends their claims, so that another node continues at once. */
+  /** Stops claiming, aborts the running deliveries, and ends their claims, so that another node delivers the events at once. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelPoll();
@@ -100,7 +102,7 @@ export class Deliveries implements EventSubscriber {
       do {
         this.#isWoken = false;
         const free = QUEUES - this.#running.size;
-        // The end of a delivery wakes again.
+        // When `free` is 0, the end of a running delivery calls `wake`.
         if (free === 0 || this.#isClosed) break;
         const request = { leaseMs: LEASE_MS, queues: free, events: EVENTS };
         const claimed = await store.claimEvents(appName, this.subscription, request);
@@ -125,7 +127,7 @@ export class Deliveries implements EventSubscriber {
   #start(claimed: ClaimedEvents): void {
     const controller = new AbortController();
     const delivery = this.#deliverAll(claimed, controller)
-      // The claim ends by itself, and the events are delivered again.
+      // The store failed. The claim ends by itself, and then the events are claimed and delivered again.
       .catch((error: unknown) => this.#storeFailed(error))
       .then(() => {
         this.#running.delete(delivery);
@@ -141,7 +143,7 @@ export class Deliveries implements EventSubscriber {
     const stopRenewing = this.#renew(claimed, controller);
     try {
       for (const { id, data } of claimed.events) {
-        // A delivery that was aborted, as the server closes, is no failure: another node tries at once.
+        // A delivery that is aborted because the server closes is not a failed attempt, so another node may deliver the event at once.
         if (this.#isClosed) break;
         const event = JSON.parse(data) as ServerEvent;
         const error = await this.#deliver(event, attempt, controller);
@@ -156,12 +158,12 @@ export class Deliveries implements EventSubscriber {
     }
   }
 
-  /** Renews a claim while its events are delivered. When another node has taken them over, the delivery is aborted. */
+  /** Renews a claim while its events are delivered. When the claim has ended, another node may deliver the events, so the delivery is aborted. */
   #renew(claimed: ClaimedEvents, controller: AbortController): () => void {
     const { store, clock } = this.#context;
     let isOver = false;
     let cancel: () => void = () => undefined;
-    // The next renewal waits for this one, so that a slow store does not get ever more of them.
+    // Each renewal starts after the one before has ended, so that a slow store does not get more and more renewals at once.
     const later = (isKept = true): void => {
       if (!isKept) controller.abort();
       else if (!isOver)
@@ -174,7 +176,7 @@ export class Deliveries implements EventSubscriber {
     };
   }
 
-  /** Delivers one event. Returns what went wrong; null when it is delivered. */
+  /** Delivers one event. Returns the error of the attempt; null when the event is delivered. */
   async #deliver(event: ServerEvent, attempt: number, controller: AbortController): Promise<unknown> {
     const { clock } = this.#context;
     const { deliver, timeoutMs } = this.#options;

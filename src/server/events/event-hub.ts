@@ -10,20 +10,20 @@ import {
   type ServerEventOf,
 } from './server-events.ts';
 
-/** Gets each event with a name. What it returns is not used; a promise is not waited for. */
+/** A function that gets each event with a name. Its result is not used, and the server does not wait for a promise that it returns. */
 export type EventListener<Name extends ServerEventName> = (event: ServerEventOf<Name>) => unknown;
 
-/** An event that is about to happen: the write of its fact stores `outbox`, and `happened` is called when that write has succeeded. */
+/** An event whose fact is about to be written. The same write stores `outbox`, and the caller calls `happened` when the write has succeeded. */
 export interface PreparedEvent {
-  /** What the store keeps for subscriptions; undefined when none wants the event. */
+  /** The event for each subscription that has its name; undefined when there is none. */
   readonly outbox: readonly OutboxEvent[] | undefined;
-  /** Tells the listeners of this process. */
+  /** Calls the listeners of this process, and starts the deliveries to subscriptions. */
   happened(): void;
 }
 
-/** Prepares events. Null when nothing wants the event: then it costs nothing. */
+/** Prepares events. `prepare` returns null when no listener and no subscription has the name of the event. */
 export interface EventSource {
-  /** Whether nothing wants any event. */
+  /** Whether there is no listener and no subscription at all, so that callers need not call `prepare`. */
   readonly isIdle: boolean;
   prepare<Name extends ServerEventName>(
     name: Name,
@@ -32,10 +32,10 @@ export interface EventSource {
   ): PreparedEvent | null;
 }
 
-/** For sessions whose events nothing wants. */
+/** An event source without listeners and subscriptions. */
 export const noEvents: EventSource = { isIdle: true, prepare: () => null };
 
-/** A subscription: the store keeps each event with one of these names for it until it is delivered. */
+/** A subscription. The store keeps each event with one of its `names` until the event is delivered. */
 export interface EventSubscriber {
   readonly subscription: string;
   readonly names: ReadonlySet<ServerEventName>;
@@ -44,8 +44,8 @@ export interface EventSubscriber {
 }
 
 /**
- * Gives the events of this process to its listeners, and says which of them the store keeps for subscriptions. A listener is called after the work that led to the event,
- * in a microtask of its own: what it throws, or rejects with, is logged and changes nothing else.
+ * Passes the events of this process to its listeners, and prepares those that the store keeps for subscriptions. Each listener is called in its own microtask,
+ * after the code that reported the event. An error of a listener is logged, and has no other effect.
  */
 export class EventHub implements EventSource {
   isIdle = true;
@@ -61,7 +61,7 @@ export class EventHub implements EventSource {
     this.#logger = logger;
   }
 
-  /** Adds a listener; the returned function removes it. Adding one twice calls it twice. */
+  /** Adds a listener; the returned function removes it. A listener that was added twice is called twice. */
   on<Name extends ServerEventName>(name: Name, listener: EventListener<Name>): () => void {
     checkName(name);
     if (typeof listener !== 'function')
@@ -95,7 +95,7 @@ export class EventHub implements EventSource {
   ): PreparedEvent | null {
     const listeners = this.#listeners.get(name);
     const subscribers = [...this.#subscribers].filter(({ names }) => names.has(name));
-    // Sessions of agents that are used as tools have the name of another app.
+    // Sessions of agents that are used as tools have another app name. The application gets no events of them.
     if ((!listeners?.size && subscribers.length === 0) || key.app !== this.#appName) return null;
     const session = Object.freeze({ user: key.user, id: key.id });
     const event = Object.freeze({

@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../../protocol/index.ts';
 import type { DecidedBy, SessionKey } from '../store/store.ts';
 
-/** A call that an event tells of. Its arguments, output and reason are not in events: read the session, or its audit log. */
+/** The call that an event is about. Events have no arguments, outputs or reasons of calls: read the session, or its audit log. */
 export interface EventCall {
   callId: string;
   toolName: string;
@@ -12,7 +12,7 @@ export interface EventRecord extends EventCall {
   messageId: string;
 }
 
-/** What each event tells, by its name. */
+/** The fields of each event, by its name. */
 export interface ServerEventFields {
   /** A session was created. It may never get a message: then it is deleted some minutes after its last connection. */
   'session-created': object;
@@ -21,8 +21,8 @@ export interface ServerEventFields {
   /** The agent began a message. */
   'turn-started': { messageId: string };
   /**
-   * A message of the agent is over: no call of it waits. `interrupted`: it was stopped, cut off, or left by the user while its calls waited. `usage`: the tokens
-   * that the model counted; null when it did not count.
+   * A message of the agent is complete: none of its calls waits. `interrupted`: it was stopped or cut off, or the user sent a new message while its calls
+   * waited. `usage`: the tokens that the model counted; null when the model counted none.
    */
   'turn-finished': {
     messageId: string;
@@ -31,7 +31,10 @@ export interface ServerEventFields {
   };
   /** An approval request is shown to the user. */
   'approval-requested': EventRecord & { approvalId: string; expiresAt: number | null };
-  /** An approval request was decided. `by` has two identities when the application decided in the name of a person; null when no decision came in time, or the call ended first. */
+  /**
+   * An approval request was decided, or expired. `by` is the user; or the application and the person in whose name it decided; or null when no decision came
+   * in time, or the call ended before.
+   */
   'approval-decided': EventRecord & {
     approvalId: string;
     decision: 'approved' | 'denied' | 'expired';
@@ -39,7 +42,7 @@ export interface ServerEventFields {
   };
   /** A question of the agent is shown to the user. */
   'question-asked': EventRecord & { expiresAt: number | null };
-  /** A question was answered or declined; or no answer came in time, or the call ended first (`expired`). */
+  /** A question was answered or declined. `expired`: no answer came in time, or the call ended before. */
   'question-answered': EventRecord & { outcome: 'answered' | 'declined' | 'expired' };
   /** A tool call has its outcome, which is stored. */
   'tool-finished': EventCall & { outcome: 'output' | 'error' | 'denied' };
@@ -64,7 +67,7 @@ export type ServerEventOf<Name extends ServerEventName> = {
 /** An event of the server: `name` says which fields it has. */
 export type ServerEvent = ServerEventOf<ServerEventName>;
 
-/** All names, for checks of what an application passes. */
+/** The names of all events. */
 export const EVENT_NAMES = Object.keys({
   'session-created': 0,
   'session-deleted': 0,

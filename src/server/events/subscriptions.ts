@@ -2,24 +2,24 @@ import { Deliveries, type DeliveryContext, type DeliveryInfo } from './deliverie
 import { checkName, type EventHub } from './event-hub.ts';
 import type { ServerEvent, ServerEventName } from './server-events.ts';
 
-/** Events that the store keeps until they are delivered. */
+/** A subscription to events. The store keeps the events until they are delivered. */
 export interface EventSubscription<Name extends ServerEventName> {
   /**
-   * Names the subscription in the store, so that its events are delivered after a restart and by other nodes. Every node that serves conversations has to have it, from its start on: events are kept only
-   * where it is known.
+   * The name of the subscription in the store, so that its events are delivered also after a restart or by another node. Every node that serves conversations
+   * must add the subscription when it starts: events of a node without it are not kept.
    */
   name: string;
   events: readonly Name[];
   /**
-   * Delivers an event. It is delivered when this returns, or its promise resolves; otherwise it is tried again, after a second at first and after ten minutes at most. An event may come more than
-   * once, with the same `id`. The events of a session come one after the other, in order.
+   * Delivers an event. The event is delivered when the function returns, or when its promise resolves; otherwise the function is called again, after a second
+   * at first and after ten minutes at most. An event may come more than once, with the same `id`. The events of a session come one after the other, in order.
    */
   deliver: (event: Extract<ServerEvent, { name: Name }>, info: DeliveryInfo) => unknown;
-  /** How long a delivery may take, in milliseconds; 60 seconds unless given. After that it counts as failed. */
+  /** How long a delivery may take, in milliseconds; 60 seconds unless given. A delivery that takes longer has failed. */
   timeoutMs?: number;
-  /** How long an event is kept and tried, in milliseconds; 3 days unless given. */
+  /** How long the store keeps an event that is not delivered, in milliseconds; 3 days unless given. */
   keepForMs?: number;
-  /** How many events wait at most, 100,000 unless given. The oldest are discarded. */
+  /** The largest number of events that wait for their delivery; 100,000 unless given. When there are more, the oldest are discarded. */
   maxEvents?: number;
 }
 
@@ -37,7 +37,7 @@ export class Subscriptions {
     this.#context = context;
   }
 
-  /** Adds a subscription, and delivers the events that the store has for it. The returned function ends it here: no further event is kept by this process. */
+  /** Adds a subscription, and delivers the events that the store has for it. The returned function removes it: this process keeps no further events for it. */
   subscribe<Name extends ServerEventName>(subscription: EventSubscription<Name>): () => Promise<void> {
     const { name, events, deliver, ...limits } = checked(subscription);
     const deliveries = new Deliveries(
@@ -66,7 +66,7 @@ export class Subscriptions {
   }
 }
 
-/** The subscription as it was given. Throws when a part of it is not valid. */
+/** Returns the subscription that the application gave. Throws when a field of it is not valid. */
 function checked<Name extends ServerEventName>(given: EventSubscription<Name>): EventSubscription<Name> {
   const { name, events, deliver, ...limits } = given;
   if (typeof name !== 'string' || name === '' || name.length > MAX_NAME)

@@ -20,7 +20,7 @@ const OF_A_CONNECTION = new Set([
   'trailer',
   'expect',
 ]);
-/** A node that accepts no connection within this time counts as unreachable. */
+/** How long a connection to another node may take. After this time the node is unreachable. */
 const CONNECT_MS = 2000;
 const LATE = 'ELATE';
 

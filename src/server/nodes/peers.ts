@@ -3,10 +3,10 @@ import { hostname } from 'node:os';
 import type { Clock } from '../clock.ts';
 import type { NodePlace } from '../store/store.ts';
 
-/** A node counts as dead when its port has refused connections for this long. A single refusal may come from a node that is starting. */
+/** A node is dead when its port has refused connections for this long. A single refusal may come from a node that is starting. */
 const REFUSED_MS = 400;
 
-/** Separates the name of a process from what makes the name of its node unique. */
+/** Separates the name of the process from the random id in the name of a node. */
 const SEPARATOR = '/';
 
 /** A new name for a node of a process. */
@@ -24,7 +24,7 @@ interface Peer {
   /** The time since which the port of the peer refuses connections; null when it does not. */
   refusedSince: number | null;
   isDead: boolean;
-  /** Called when the peer dies. */
+  /** Called when the peer has no lease any more, or when this node closes. */
   followed: Set<() => void>;
 }
 
@@ -47,8 +47,8 @@ export class Peers {
   }
 
   /**
-   * Records that a node could not be reached. A node that was reached before and whose port refuses connections is dead. A node that was never
-   * reached may be behind a closed network; then, and after any other failure, it counts as alive until its lease ends.
+   * Records that a node could not be reached. A node that was reached before, and whose port has refused connections for `REFUSED_MS`, is dead. A node that
+   * was never reached may be in a closed network, so it stays alive until its lease ends. So does a node after any other failure.
    */
   failed(node: NodePlace, isRefused: boolean): void {
     const peer = this.#of(node.name);
@@ -68,7 +68,7 @@ export class Peers {
     return this.#peers.get(node.name)?.isDead ?? false;
   }
 
-  /** Registers a callback for when a node dies, so that a forwarded request or stream can be ended; the returned function removes it. */
+  /** Calls `end` when a node has no lease any more, so that a forwarded request or stream can be ended. The returned function removes the callback. */
   follow(node: NodePlace, end: () => void): () => void {
     const { followed } = this.#of(node.name);
     followed.add(end);
@@ -76,7 +76,8 @@ export class Peers {
   }
 
   /**
-   * Whether the caller must try to connect to a node: it was never reached, and no attempt is running. If true, an attempt counts as running from then on.
+   * Whether the caller must try to connect to a node, because the node was never reached and no attempt is running. The caller reports the end of the attempt
+   * with `reached` or `notMet`.
    */
   isToBeMet(node: NodePlace): boolean {
     const peer = this.#of(node.name);
