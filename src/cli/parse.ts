@@ -10,13 +10,13 @@ export interface Io {
   out(text: string): void;
   err(text: string): void;
   stdin: AsyncIterable<unknown>;
-  /** Whether a user watches the output, so that progress is shown. */
+  /** Whether `err` writes to a terminal. Only then a progress bar is shown. */
   isTerminal: boolean;
   /** Milliseconds since an arbitrary moment. */
   now(): number;
 }
 
-/** A subcommand: takes its arguments, returns the exit code. */
+/** A subcommand. It gets the arguments after its name, and resolves with the exit code. */
 export type Command = (args: readonly string[], io: Io) => Promise<number>;
 
 /** A progress bar that appears only when the work takes longer than a second. */
@@ -29,7 +29,7 @@ const PROGRESS_AFTER_MS = 1000;
 const REDRAW_MS = 100;
 const WIDTH = 30;
 
-/** Starts a progress bar for a number of steps; silent when the output is not a terminal. */
+/** Starts a progress bar for a number of steps. It draws nothing when `err` is not a terminal. */
 export function createProgress(total: number, io: Io): Progress {
   const start = io.now();
   let drawn = 0;
@@ -49,9 +49,9 @@ export function createProgress(total: number, io: Io): Progress {
 
 const HELP = `usage: duologue parse FILE|FOLDER|- ... [options]
 
-Shows what a model provider's API returned: OpenAI (and what speaks like it), Anthropic, AWS Bedrock, Google Gemini;
-a whole response or a stream, as JSON, server-sent events, one event a line, or an AWS event stream. "-" is standard
-input. Several files or a folder give a table and totals.
+Shows what a model provider's API returned: OpenAI (and compatible APIs), Anthropic, AWS Bedrock, Google Gemini. Reads
+whole responses and streams, as JSON, server-sent events, one event a line, or an AWS event stream. "-" is standard
+input. For several files or a folder it prints a table with totals.
 
   --provider NAME   name the provider instead of guessing it from the shape
   --model NAME      the model, for the cost of responses that do not name it
@@ -117,7 +117,7 @@ async function bytesOf(path: string, io: Io): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** Reads a file. A fixture of `fixtures/responses` also holds the provider, HTTP status and headers of its response. */
+/** Returns the response in a file. A file of `fixtures/responses` has the provider, HTTP status and headers of the response besides it. */
 function fixtureOf(bytes: Uint8Array): { raw: unknown; options: ParseOptions } {
   const text = bytes[0] === 0x7b ? new TextDecoder().decode(bytes) : '';
   if (!text.includes('"_scenario"')) return { raw: bytes, options: {} };

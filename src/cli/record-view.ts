@@ -1,7 +1,7 @@
 import type { Cost } from '../parse/cost.ts';
 import type { ParsedResponse, ToolUse, Usage } from '../parse/index.ts';
 
-/** A response to print: its file, its record, and its cost where the user asked for it. */
+/** A response to print: its file, its record, and its cost; the cost is null without `--cost`. */
 export interface Row {
   file: string;
   record: ParsedResponse;

@@ -10,7 +10,7 @@ type Authenticated = string | Identity | null;
 
 /** The options of `Access`: which keys, users and origins may use the server. */
 export interface AccessOptions {
-  /** The key that every request must send. Without a key, the server listens only to this machine. */
+  /** The key that every request must send. Without a key and `authenticate`, `serve` listens only on this machine. */
   apiKey?: string | undefined;
   /** Origins of pages that may use the server. The host names in them are also accepted as names of the server itself. */
   origins: readonly string[];
@@ -42,8 +42,8 @@ export class Access {
   }
 
   /**
-   * Throws unless origin and host are allowed. With `isAnyHost` every host is; with `isLanding` another site may open the address as a page. Returns the
-   * origin for the CORS headers; null when none are needed.
+   * Throws unless the origin and the host of a request are allowed. With `isAnyHost` every host is allowed. With `isLanding` another site may open the address
+   * as a page. Returns the origin for the CORS headers; null when the reply needs none.
    */
   checkOrigin(
     request: Request,
@@ -76,7 +76,7 @@ export class Access {
       throw this.notSignedIn(request, 'A key is needed: send it as "Authorization: Bearer …", or log in.');
     }
     if (!authenticate) return { user: defaultUser };
-    // Applications in JavaScript may return anything; only a name is a user.
+    // An application in JavaScript may return a value of any type. Only a text that is not empty is a user.
     const given = await authenticate(request);
     const { user, token }: { user?: unknown; token?: unknown } =
       typeof given === 'object' && given !== null ? given : { user: given };
@@ -109,8 +109,8 @@ export class Access {
   }
 
   /**
-   * The error for a request without a user. A wrong key counts against the address that sent it; a right key is never refused because of wrong keys of
-   * others. A cookie does not count: it cannot be guessed, and a stale one has to be answered with 401.
+   * The error for a request without a user. The number of wrong keys from one address is limited; a right key from that address is still accepted. Wrong
+   * cookies are not limited: they cannot be guessed, and a client with an old cookie must get 401, so that it logs in again.
    */
   private notSignedIn(request: Request, message: string): ProtocolError {
     if (keysOf(request).length === 0) return new ProtocolError('unauthorized', message);
@@ -163,7 +163,7 @@ function embedderOf({ headers }: Request): string | null {
   return URL.canParse(referer) ? new URL(referer).origin : 'unknown';
 }
 
-/** Whether a browser shows the answer as a page in a window of its own, as after a redirect of another site. */
+/** Whether a browser loads the address as a whole page, and not as a frame or a resource of another page: for example after a redirect of another site. */
 function opensPage({ method, headers }: Request): boolean {
   return (
     method === 'GET' &&
@@ -217,7 +217,7 @@ export const WRONG_KEYS: RateLimit = { burst: 20, perMinute: 20 };
 
 /** How long equal log lines of one address are counted before their number is logged. */
 const WINDOW_MS = 60_000;
-/** How many combinations of message, code and address are counted separately. Beyond that, one counter serves all addresses. */
+/** How many combinations of message, code and address are counted separately. Further addresses share one counter for each message and code. */
 const MAX_KINDS = 1000;
 
 /** Limits wrong keys by address, and keeps refused requests from filling the log. */
@@ -244,7 +244,7 @@ export class RefusedRequests {
   }
 
   /**
-   * Logs a refused request. Further ones with the same message, code and address are only counted, and one line a minute later reports their number.
+   * Logs a refused request. For a minute, requests with the same message, code and address are only counted; then one line reports their number.
    */
   log(address: string, message: string, fields: Record<string, unknown> & { code: string }): void {
     const { code } = fields;

@@ -12,8 +12,8 @@ export function noteAddress(request: Request, address: string | undefined): void
 }
 
 /**
- * The address of the client that sent a request, as the trusted proxies report it. An IPv6 client counts by its network of 64 bits, since one client has all
- * addresses in it. `unknown` when the adapter does not know the address.
+ * The address of the client that sent a request, as the trusted proxies report it. An IPv6 address is replaced by its network of 64 bits, because one client
+ * can use all addresses of that network. `unknown` when the adapter does not know the address.
  */
 export function addressOf(request: Request, trusted: TrustedProxies = 0): string {
   const connection = plain(addresses.get(request) ?? '');
@@ -55,7 +55,7 @@ function networksOf(trusted: readonly string[]): (address: string) => boolean {
 
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** An address without brackets, port and the prefix of IPv4 in IPv6; empty when it is not an address. */
+/** Removes brackets, port and the prefix of IPv4 in IPv6 from an address; returns an empty text when it is not an address. */
 function plain(text: string): string {
   const [, inBrackets, withPort = text] =
     /^\s*(?:\[(.*)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)\s*$/.exec(text) ?? [];
@@ -63,7 +63,7 @@ function plain(text: string): string {
   return isIP(address) === 0 ? '' : address;
 }
 
-/** The address by which a client counts: itself, or its network of 64 bits. */
+/** Replaces an IPv6 address by its network of 64 bits, and an empty text by `unknown`. */
 function network(address: string): string {
   if (isIP(address) !== 6) return address || UNKNOWN;
   const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];

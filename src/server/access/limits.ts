@@ -2,12 +2,14 @@ import { getHeapStatistics } from 'node:v8';
 import { ProtocolError } from '../../protocol/index.ts';
 import { type Clock, nextRound } from '../clock.ts';
 
-/** How many token buckets are kept before full ones are deleted. */
+/** The number of token buckets at which a rate limiter deletes the full ones. */
 const MAX_BUCKETS = 10_000;
 
 /** How many requests a user may send: a burst, and a steady rate. */
 export interface RateLimit {
+  /** The largest number of requests at once, after a time without requests. */
   burst: number;
+  /** The number of requests per minute that are allowed in the long run. */
   perMinute: number;
 }
 
@@ -71,15 +73,15 @@ export class TokenBucket {
 export type SharedBucket = (user: string, count: number) => Promise<number>;
 
 /**
- * A token bucket for each user. When there are many, full buckets are deleted. If nodes share a user's bucket, each node takes tokens from its own
- * copy at once, and then sets the copy to the number that the shared bucket reports. No request waits for that. While the shared bucket cannot be
- * reached, each node uses its own copy alone.
+ * A token bucket for each user. When there are many buckets, the full ones are deleted. If the nodes share a bucket for each user, this node takes tokens from
+ * its own copy at once, and later sets the copy to the number that the shared bucket reports. No request waits for the shared bucket. While the shared
+ * bucket cannot be reached, each node uses its copy alone.
  */
 export class RateLimiter {
   private readonly limit: RateLimit;
   private readonly clock: Clock;
   private readonly shared: SharedBucket | null;
-  /** `unreported`: tokens that were taken here, and that the shared bucket may not have counted yet. */
+  /** `unreported`: tokens that were taken from the copy, and that the shared bucket may not have counted yet. */
   private readonly users = new Map<string, { bucket: TokenBucket; unreported: number }>();
 
   constructor(limit: RateLimit, clock: Clock, shared: SharedBucket | null = null) {
@@ -168,7 +170,7 @@ export function shareOfHeap(atMost: number): number {
   return Math.min(atMost, Math.floor((limit - used) * HEAP_SHARE));
 }
 
-/** The limits of a server without options for them. */
+/** The limits of a server whose options set none. */
 export function defaultBudget(serverBytes: number = shareOfHeap(256 * MB)): BudgetLimits {
   return { serverBytes, userBytes: Math.min(64 * MB, serverBytes), arrivalMs: 120_000 };
 }

@@ -37,12 +37,12 @@ export class SignIn {
     this.logger = logger;
   }
 
-  /** Whether the application can be asked. */
+  /** Whether the application has the option `stillSignedIn`, so that it can be asked. */
   get isAsked(): boolean {
     return this.stillSignedIn !== undefined;
   }
 
-  /** Asks whether a user is still signed in. Never rejects. Calls the watchers of a user who has signed out. */
+  /** Asks whether a user is still signed in. Never rejects. If the user has signed out, calls the `onSignedOut` of `watch` for this identity. */
   async ask(identity: Identity): Promise<SignInStatus> {
     const { stillSignedIn, clock, logger } = this;
     // An application that decides in the name of a user vouches for that user.
@@ -60,15 +60,15 @@ export class SignIn {
       });
       return 'unknown';
     }
-    // Applications in JavaScript may return anything; only true counts.
+    // An application in JavaScript may return a value of any type. Only `true` means signed in.
     if (isSignedIn === true) return 'signed-in';
     this.watched.get(identity)?.();
     return 'signed-out';
   }
 
   /**
-   * Asks every minute, and calls `onSignedOut` once when the user has signed out, also if another caller found that out. The returned function stops
-   * watching.
+   * Asks every minute, and calls `onSignedOut` once when the answer is that the user has signed out, also when another call of `ask` got that answer. The
+   * returned function stops watching.
    */
   watch(identity: Identity, onSignedOut: () => void): () => void {
     if (!this.isAsked) return () => undefined;

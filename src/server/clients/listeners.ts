@@ -48,7 +48,7 @@ export class Listeners {
     return this.active.holder?.id ?? null;
   }
 
-  /** Whether a client is connected over a socket: then the conversation runs over BIDI. */
+  /** Whether a client is connected over a socket. Then the conversation runs over BIDI. */
   get hasSocket(): boolean {
     return this.active.all.some(({ watches }) => watches !== 'always');
   }
@@ -57,21 +57,21 @@ export class Listeners {
     return this.active.has(listener);
   }
 
-  /** Adds a listener. Resolves when the active connection is stored. */
+  /** Adds a listener. Resolves when the id of the active connection is stored. Rejects when that fails and this listener is active. */
   join(listener: Listener): Promise<void> {
     this.active.join(listener);
     return this.active.holder === listener ? this.identifying : this.identified;
   }
 
-  /** The sound after the position that a listener already has; empty unless it has the active connection. */
+  /** The sound after the position up to which a listener already has it; empty unless the listener is active. */
   soundsFor(listener: Listener, sound: Place['sound']): Sound[] {
     if (!sound || this.active.holder !== listener) return [];
     return this.utterances.from(sound.n, sound.at);
   }
 
   /**
-   * Makes a listener the active connection; null makes none active. Of many claims in a short time only the last takes effect, as soon
-   * as the limit allows another change: each change is stored and sent to all clients.
+   * Makes a listener active; null makes no listener active. If many listeners claim in a short time, only the last claim takes effect, as soon as the
+   * limit allows another change. The changes are limited, because each is stored and sent to all watchers.
    */
   claim(listener: Listener | null): void {
     if (listener?.watches === 'always') return;
@@ -153,7 +153,7 @@ export class Listeners {
     this.active.holder?.stopPlayback();
   }
 
-  /** Called when another connection became active: sends its id to watchers, and stores it in the session. */
+  /** Called when the active connection changed. Sends its id to watchers, and stores it in the session, unless no connection is active. */
   private activeChanged(holder: Listener | null): void {
     const { output, history, onFault } = this.context;
     const connectionId = holder?.id ?? null;
@@ -167,8 +167,8 @@ export class Listeners {
 }
 
 /**
- * The listeners of a conversation, one of which may have the active connection: only that one gets sound and runs the browser tools. A listener that cannot
- * watch becomes active when it joins, and is disconnected when another one becomes active.
+ * The listeners of a conversation, at most one of which is active: only the active listener gets sound and runs browser tools. A listener that cannot watch
+ * becomes active when it joins, and is disconnected when another listener becomes active.
  */
 class ActiveConnection {
   private readonly listeners = new Set<Listener>();
@@ -202,7 +202,7 @@ class ActiveConnection {
     return this.listeners.has(listener);
   }
 
-  /** Adds a listener. It becomes active when no other is, or when it cannot stay connected beside an active one (`watches`). */
+  /** Adds a listener. It becomes active when no listener is, or when it cannot watch. A listener that only watches never becomes active. */
   join(listener: Listener): void {
     this.listeners.add(listener);
     if (this.current === null || listener.watches === 'never') this.claim(listener);

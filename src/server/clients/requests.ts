@@ -2,23 +2,24 @@ import type { Chunk, ProtocolError } from '../../protocol/index.ts';
 import type { Requester } from '../registry/session.ts';
 import { type AcceptedRequest, MAX_REQUESTS } from '../store/store.ts';
 
-/** The names of a request. */
+/** The ids of a request, and the connection that it came over. */
 export interface RequestNames {
   /** The `requestId` of the client. */
   name?: string | undefined;
+  /** The id of the request in log lines. */
   logged?: string | undefined;
   /** The connection that the request came over. */
   connection?: string | undefined;
 }
 
-/** A request of a client, over HTTP or a socket, until the state has handled it ("taken") or rejected it. */
+/** A request of a client, over HTTP or a socket, until `ConversationState` has accepted it ("taken") or rejected it. */
 export class PendingRequest {
   readonly id: number;
   readonly name: string | undefined;
   readonly connection: string | null;
-  /** The name of the request in the log. */
+  /** The id of the request in log lines. */
   readonly logged: string | null;
-  /** Resolves when the request is taken, with the number of the log entry before its first chunk. Rejects when the request is rejected. */
+  /** Resolves when the request is taken, with the seq of the log entry before the first chunk of its response. Rejects when the request is rejected. */
   readonly taken: Promise<number>;
   private acceptance: AcceptedRequest | null = null;
   private readonly place: () => number;
@@ -77,20 +78,21 @@ export class PendingRequest {
   }
 }
 
-/** The requests of a session: those that are neither taken nor rejected, and the last named ones that were accepted. */
+/** The requests of a session: those that are neither taken nor rejected, and the last accepted requests with a `requestId`. */
 export class Requests {
   private count = 0;
-  /** By id, until a request needs no further reply. */
+  /** The requests that may need a further reply, by `PendingRequest.id`. */
   private readonly open = new Map<number, PendingRequest>();
   /** Requests that are neither taken nor rejected. */
   private readonly untaken = new Set<PendingRequest>();
+  /** The requests that are not accepted yet, by their `requestId`. */
   private readonly pending = new Map<string, PendingRequest>();
-  /** In the order in which they were accepted; those of an earlier process have no pending request. */
+  /** The accepted requests by their `requestId`, in the order of acceptance. Those of an earlier process have no `request`. */
   private readonly acceptedRequests = new Map<
     string,
     { accepted: AcceptedRequest; request: PendingRequest | null }
   >();
-  /** The log names of the newest request and of the request that is being answered. */
+  /** The ids in log lines of the newest request, and of the request that is being answered. */
   private newest: string | null = null;
   private answering: string | null = null;
 
@@ -103,12 +105,12 @@ export class Requests {
     return [...this.acceptedRequests.values()].map(({ accepted }) => accepted);
   }
 
-  /** The name in the log of the request that is being answered, or of the newest one. */
+  /** The id for log lines: that of the request that is being answered, or else of the newest request. */
   get logged(): string | null {
     return this.answering ?? this.newest;
   }
 
-  /** Sets the log name of the newest request; null when it has none, or when a listener joined since. */
+  /** Sets the id in log lines of the newest request; null when the request has none, or when a listener joined after it. */
   setNewest(name: string | null): void {
     this.newest = name;
   }
@@ -118,23 +120,23 @@ export class Requests {
     this.answering = null;
   }
 
-  /** Finds a named request that was made in this process before. */
+  /** Finds the request with this `requestId` that a client sent to this process before. */
   made(name: string | undefined): PendingRequest | null {
     if (name === undefined) return null;
     return this.pending.get(name) ?? this.acceptedRequests.get(name)?.request ?? null;
   }
 
-  /** Finds a named request that was accepted before, by this process or an earlier one. */
+  /** Finds the accepted request with this `requestId`, of this process or an earlier one. */
   find(name: string | undefined): AcceptedRequest | null {
     return (name !== undefined && this.acceptedRequests.get(name)?.accepted) || null;
   }
 
-  /** Forgets an accepted request that had no effect, so that its client may make it again. */
+  /** Forgets an accepted request that had no effect, so that the server accepts it when the client sends it again. */
   forget(name: string): void {
     this.acceptedRequests.delete(name);
   }
 
-  /** Adds a request. `place` returns the number of the last entry in the log. */
+  /** Adds a request. `place` returns the seq of the newest log entry. */
   add(place: () => number, names: RequestNames, client: Requester | undefined): PendingRequest {
     const request = new PendingRequest(++this.count, place, names);
     if (client) request.join(client);
@@ -171,7 +173,7 @@ export class Requests {
     this.open.get(id)?.warn(error);
   }
 
-  /** Rejects a request, which may be made again. */
+  /** Rejects a request. The client may send it again with the same `requestId`. */
   reject(id: number, error: ProtocolError): void {
     const request = this.open.get(id);
     if (!request) return;
@@ -205,7 +207,7 @@ export function acceptedChunk({ requestId, messageId }: AcceptedRequest): Chunk 
 
 const NO_CHUNKS: readonly Chunk[] = [];
 
-/** Private replies to the client of one HTTP response, until the response sends them. */
+/** Collects the private replies to the client of one HTTP response until the response sends them. */
 export class PrivateReplies implements Requester {
   private chunks: Chunk[] = [];
 
