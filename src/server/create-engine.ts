@@ -36,7 +36,7 @@ const MB = 1024 * 1024;
 
 /** The parts of the engine that the caller creates; the rest is created from the options. */
 interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'newId'> {
-  /** The store, when other nodes write to it too. */
+  /** The same store, if other nodes write to it too; otherwise null. */
   shared: SharedStore | null;
   owners: Owners;
   budget: BudgetLimits;
@@ -143,7 +143,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     sessionService,
     // Our plugin comes first, so that no other plugin can bypass the gate of a call.
     plugins: [plugin, ...plugins],
-    // ADK resumes the agent that made a call when the call is answered.
+    // With this setting ADK continues the run of the agent that made a call, when the call is answered.
     resumabilityConfig: { isResumable: true },
     artifactService,
     ...(memoryService ? { memoryService } : {}),
@@ -204,7 +204,10 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   };
 }
 
-/** Limits a body to the budget. A larger body is `too_large`, instead of `overloaded` at every retry of the client. */
+/**
+ * Lowers the limit of bodies to the byte budget. A body that can never fit is then refused with `too_large`; without this, it would be refused with
+ * `overloaded`, after which clients send it again.
+ */
 function limitsWithin({ userBytes, serverBytes }: BudgetLimits, given: Partial<Limits> = {}): Limits {
   const limits = { ...LIMITS, ...given };
   return { ...limits, bodyBytes: Math.min(limits.bodyBytes, userBytes, serverBytes) };

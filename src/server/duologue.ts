@@ -33,7 +33,7 @@ import { Sockets } from './socket/sockets.ts';
 import { createMemoryStore } from './store/memory/memory-store.ts';
 import type { SharedStore, Store } from './store/store.ts';
 
-/** A Duologue server: pass it requests, get responses. The application uses its conversations through the methods of `ServerApi`. */
+/** A Duologue server. It answers web requests, and has the methods of `ServerApi` with which the application acts on conversations. */
 export interface Duologue extends ServerApi {
   /** Answers a request; 404 when the path belongs to no route. */
   fetch(request: Request): Promise<Response>;
@@ -43,11 +43,11 @@ export interface Duologue extends ServerApi {
   handle(request: Request): Promise<Reply | null>;
   /** Checks origin and user for a path of the application: null when the request is allowed, else the reply that refuses it. */
   guard(request: Request): Promise<Reply | null>;
-  /** The WebSockets of `…/live` and `…/ws`, for adapters. */
+  /** The WebSockets of the paths `/live` and `/ws` below the base path, for adapters. */
   readonly sockets: Sockets;
   /** Whether every request must identify a user, by a key or by `authenticate`. */
   readonly isGuarded: boolean;
-  /** Reports the address on which the server listens: to the `logger` of the options, or in one line on the console. For adapters that open the port. */
+  /** Reports the address on which the server listens: to the `logger` of the options, or in one line on the console. An adapter that opens a port calls it. */
   listens(url: string): void;
   /**
    * For a node of a cluster: accepts no more sessions, and hands each of its sessions over to another node when the agent of the session is idle.
@@ -55,11 +55,11 @@ export interface Duologue extends ServerApi {
    * nothing.
    */
   handOver(): Promise<void>;
-  /** Hands its sessions over where possible, ends the others within a few seconds, and closes store and hub. */
+  /** Hands over sessions to other nodes where possible, ends the others within a few seconds, and closes the store and the hub. */
   close(): Promise<void>;
 }
 
-/** How often a timer keeps the process alive while it closes. */
+/** The interval of the timer that keeps the process alive while the server closes. */
 const ALIVE_MS = 2000;
 /** How long a store may take to close. */
 const CLOSE_MS = 2000;
@@ -123,7 +123,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
         onLost: (key) => registry.lose(key),
       })
     : new MemoryLogs(newId, lease);
-  // Clients get deadlines as times of day, and another node may continue the session. So all nodes follow the clock of the store.
+  // Clients get deadlines as absolute times, and another node may continue the session, so all nodes use the clock of the store.
   const sharedClock: Clock = node
     ? { now: () => node.now(), elapsed: () => clock.elapsed(), after: (ms, done) => clock.after(ms, done) }
     : neverSetBack(clock);
@@ -217,7 +217,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     sockets.close();
     await context.large.close();
     await engine.refusals.close();
-    // Do not wait for a database that does not answer.
+    // Wait only a short time, because the database may not answer.
     await settlesWithin(engine.store.close(), CLOSE_MS, clock);
     await hub?.close();
   }

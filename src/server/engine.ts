@@ -16,11 +16,11 @@ import type { ToolRequestOptions } from './tool-request.ts';
 
 /** How sessions behave: options of the server with their defaults, and facts about the agent. */
 export interface SessionOptions {
-  /** Images that the agent makes: as standard `file` chunks, or as `data-image`. */
+  /** How images that the agent makes are sent: as `file` chunks of the AI SDK, or as `data-image` chunks. */
   images: 'file' | 'data-image';
   /** The media types of files that user messages may have: exact types, or `type/*`. */
   attachments: readonly string[];
-  /** The chunk for a denial. */
+  /** The chunk that ends a denied call. */
   denials: 'tool-output-error' | 'tool-output-denied';
   /** How users are asked for approval: by approval requests of the AI SDK, or by confirmations that are separate tool calls. */
   confirmations: 'approval' | 'tool';
@@ -28,7 +28,7 @@ export interface SessionOptions {
   approvals: 'sequential' | 'parallel';
   /** How long an approval request waits, in milliseconds; null means no limit. */
   approvalTimeoutMs: { sse: number | null; bidi: number | null };
-  /** How long a tool in the browser may take. */
+  /** How long a tool in the browser may take, in milliseconds; null means no limit. */
   clientTimeoutMs: number | null;
   /** How long a question to the user waits; null means no limit. */
   questionTimeoutMs: number | null;
@@ -40,7 +40,7 @@ export interface SessionOptions {
   concurrentTools: readonly string[];
   /** The schemas of the data parts that tools may send. */
   data: DataSchemas;
-  /** Whether a tool may want to know of decisions about its calls. */
+  /** Whether a tool of the agent has, or may have, `onApproved` or `onDenied`. */
   tellsDecisions: boolean;
   /** Which parts of a request tools may see; null means none. */
   toolRequest: Partial<ToolRequestOptions> | null;
@@ -95,7 +95,7 @@ export interface Engine {
   logger: Logger;
   signIn: SignIn;
   refusals: RefusedAnswers;
-  /** Gives events of sessions to the listeners of the application. */
+  /** Passes events of sessions to the listeners and subscriptions of the application. */
   events: EventHub;
   /** Sign-ins at providers, for the credentials that tools ask for. */
   toolSignIns: ToolSignIns;

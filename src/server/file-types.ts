@@ -12,19 +12,19 @@ export function isTypeEntry(value: unknown): boolean {
   return typeof value === 'string' && ENTRY.test(value);
 }
 
-/** Whether a list of entries has a media type. */
+/** Whether a media type, or its kind (`text/*`), is in a list of such entries. */
 export function isListed(type: string, entries: readonly string[]): boolean {
   return ENTRY.test(type) && (entries.includes(type) || entries.includes(`${type.split('/')[0]}/*`));
 }
 
-/** A media type in small letters, without parameters. */
+/** Returns a media type in lower case and without parameters. */
 export function bareType(mediaType: string): string {
   return (mediaType.split(';')[0] ?? '').trim().toLowerCase();
 }
 
 type Test = (bytes: Uint8Array) => boolean;
 
-/** Whether the bytes have this text (in Latin-1) at a place. */
+/** Makes a test of whether bytes have a text (in Latin-1) at an index. */
 const at =
   (place: number, text: string): Test =>
   (bytes) =>
@@ -43,7 +43,7 @@ const any =
 /** MPEG audio, and the ADTS frames of AAC, begin with eleven bits that are set. */
 const isMpegFrame: Test = (bytes) => bytes[0] === 0xff && ((bytes[1] ?? 0) & 0xe0) === 0xe0;
 
-/** A PDF may have something before its header, within the first kilobyte. */
+/** The header of a PDF may begin anywhere in the first kilobyte. */
 const isPdf: Test = (bytes) => Buffer.from(bytes.subarray(0, 1024)).includes('%PDF-');
 
 const riff = (kind: string): Test => all(at(0, 'RIFF'), at(8, kind));
@@ -52,7 +52,7 @@ const isoMedia = at(4, 'ftyp');
 const matroska = at(0, '\x1a\x45\xdf\xa3');
 const oldOffice = at(0, '\xd0\xcf\x11\xe0');
 
-/** How files of a type begin. Types that are not here, and are no text, have no signature that could be checked. */
+/** The bytes with which files of a type begin. The bytes of a type that is neither here nor a text type are not checked. */
 const SIGNATURES: readonly (readonly [type: RegExp, test: Test])[] = [
   [/^image\/png$/, at(0, '\x89PNG\r\n\x1a\n')],
   [/^image\/jpeg$/, at(0, '\xff\xd8\xff')],
@@ -75,7 +75,7 @@ const SIGNATURES: readonly (readonly [type: RegExp, test: Test])[] = [
   [/^application\/gzip$/, at(0, '\x1f\x8b')],
 ];
 
-/** The picture type of bytes; null when they are no picture whose type is checked. */
+/** The type of a picture by its bytes; null when the bytes are none of `PICTURE_TYPES`. */
 export function pictureTypeOf(bytes: Uint8Array): string | null {
   return PICTURE_TYPES.find((type) => hasSignatureOf(type, bytes)) ?? null;
 }

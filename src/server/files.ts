@@ -15,10 +15,13 @@ import { bareType, hasSignatureOf, isListed, isUtf8, PICTURE_TYPES, pictureTypeO
 import { fileIdOf } from './store/rules.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 
-/** A part of a message that was checked, with its bytes. */
+/** A part of a user message that `admit` has checked. A file has its bytes as base64. */
 export type AdmittedPart = Exclude<InputPart, { type: 'stored-file' }>;
 
-/** Checks the parts of a user message: files must have a type that the server accepts, and be of that type by their bytes. Their sizes were checked when the request was read. */
+/**
+ * Checks the files of a user message: the server must accept their type, and their bytes must be of that type. A stored file is replaced by its bytes. The
+ * sizes of files were checked when the request was read.
+ */
 export async function admit(
   parts: InputPart[],
   { store, options }: Pick<Engine, 'store' | 'options'>,
@@ -64,7 +67,7 @@ async function admitPart(
   return { type: 'file', mediaType: type, data: bytes.toString('base64'), ...filename };
 }
 
-/** The type of a picture by its bytes. */
+/** Returns the type of a picture by its bytes. Throws when the type is not accepted, or when the picture has too many pixels. */
 function checkedPicture(bytes: Uint8Array, limits: Limits, accepted: readonly string[]): string {
   const type = pictureTypeOf(bytes);
   if (!type || !isListed(type, accepted)) {
@@ -84,7 +87,7 @@ function checkedPicture(bytes: Uint8Array, limits: Limits, accepted: readonly st
   return type;
 }
 
-/** The type of a file that is no picture. Its bytes must be what the type says, as far as that can be checked. */
+/** Returns the type of a file that is no picture. Throws when the bytes are not of that type, as far as the type has a signature or is text. */
 function checkedFile(bytes: Uint8Array, mediaType: string): string {
   if (bytes.length === 0) throw new ProtocolError('bad_file', `A file of type ${mediaType} is empty.`);
   if (isTextType(mediaType)) {
@@ -160,7 +163,7 @@ export async function partsOf(message: Message, store: Store, key: SessionKey): 
   return parts;
 }
 
-/** The address of a stored file, relative to where the server is mounted. */
+/** The address of a stored file, relative to the path where the server is mounted. */
 function fileUrl(sessionId: string, fileId: string): string {
   return `/sessions/${encodeURIComponent(sessionId)}/files/${fileId}`;
 }
@@ -172,7 +175,7 @@ function fileIdIn(url: string, sessionId: string): string | null {
 }
 
 /**
- * Stores the images of a message as files, and replaces their bytes by addresses. The browser already got the bytes while the message was streamed.
+ * Stores the files of a message of the agent, and replaces their bytes by addresses. The browser already got the bytes while the message was streamed.
  */
 export async function externalise(message: Message, store: Store, key: OwnedKey): Promise<void> {
   for (const part of message.parts) {
@@ -184,12 +187,15 @@ export async function externalise(message: Message, store: Store, key: OwnedKey)
   }
 }
 
-/** The address of a version of an artifact, relative to where the server is mounted. The name is a parameter: as a part of the path, `..` would lead elsewhere. */
+/**
+ * The address of a version of an artifact, relative to the path where the server is mounted. The name is a query parameter, because in the path a name with
+ * `..` would be another address.
+ */
 export function artifactUrl(sessionId: string, name: string, version: number): string {
   return `/sessions/${encodeURIComponent(sessionId)}/artifacts?${new URLSearchParams({ name, version: String(version) })}`;
 }
 
-/** Prepares a chunk for one client. Its page may be on another host, so the addresses of files must be absolute. */
+/** Makes the addresses of files in a chunk absolute, because the page of the client may be on another host. */
 export function presented<C extends Chunk | ApprovalResponse>(
   chunk: C,
   present: (messages: Message[]) => Message[],

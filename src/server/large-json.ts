@@ -101,7 +101,7 @@ export class LargeJson {
       else this.settle((job) => job.reject(tooMuch()));
     });
     worker.on('error', () => undefined);
-    // A value that needs more memory than the thread may use ends the thread only, not the process.
+    // A text that needs more memory than the thread may use ends the thread, not the process. The next job starts a new thread.
     worker.on('exit', () => {
       this.worker = null;
       this.settle((job) => job.reject(tooMuch()));
@@ -121,7 +121,7 @@ function tooMuch(): ProtocolError {
   return new ProtocolError('too_large', `The JSON has more than ${MAX_VALUES} values. Send less at once.`);
 }
 
-/** The bytes in a buffer that holds nothing else, so that it can be transferred to the thread instead of copied. */
+/** Returns the bytes in a buffer that holds nothing else, so that the buffer can be transferred to the thread. Copies them only when they share a buffer. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength

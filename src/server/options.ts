@@ -37,8 +37,8 @@ import type { Store } from './store/store.ts';
 import { areOwnFields, type ToolRequestOptions } from './tool-request.ts';
 
 /**
- * How much of a long conversation the model gets with each request, and how large a conversation may become. The model gets the newest events, from a user
- * message on; open calls are always among them.
+ * How much of a long conversation the model gets with each request, and how large a conversation may become. The model gets the newest events, beginning with a
+ * user message, and the open calls, however old these are.
  */
 export interface HistoryOptions {
   /** The largest number of ADK events; 2,000 unless given. */
@@ -70,7 +70,7 @@ export interface DuologueOptions {
   plugins?: BasePlugin[];
   /** ADK's service for artifacts, which tools save and load through their context: artifacts in the store, unless given. */
   artifactService?: BaseArtifactService;
-  /** The largest sizes of artifacts in the store. A larger one fails the tool that saves it. */
+  /** The largest sizes of artifacts in the store. A tool that saves a larger one gets an error. */
   artifacts?: Partial<ArtifactLimits>;
   /** ADK's service for memory, which tools search through their context. */
   memoryService?: BaseMemoryService;
@@ -95,25 +95,25 @@ export interface DuologueOptions {
   authenticate?: AccessOptions['authenticate'];
   /**
    * Returns whether a user of `authenticate` is still signed in. The server calls it at every decision, before an approved call runs, and every minute while
-   * a connection is open. Without it, a connection lasts as long as its socket.
+   * a connection is open. Without it, a sign-out closes no open connection.
    */
   stillSignedIn?: StillSignedIn;
   /** Limits the requests of a user that start work of the agent; false for no limit. False also turns the default limits of reads and new sessions off. */
   rateLimit?: RateLimit | false;
-  /** Limits the requests of a user that read, rename or remove, and handshakes; false for no limit. */
+  /** Limits the requests of a user that read, rename or remove sessions, and handshakes of WebSockets; false for no limit. */
   readLimit?: RateLimit | false;
   /** Limits how many sessions a user may create; false for no limit. */
   newSessions?: RateLimit | false;
   /**
-   * The names of the tools that ask for approval, whatever their definitions say. The list replaces the definitions: a tool that it does not name runs without approval, also one
-   * with `needsApproval: true`.
+   * The names of the tools that ask for approval, whatever their definitions say. The list replaces the definitions: a tool that it does not name runs without
+   * approval, also a tool with `needsApproval: true`.
    */
   toolsRequiringApproval?: ApprovalOverride;
   /** How pictures of the agent are sent: as `file` chunks, unless `data-image` is given. */
   images?: SessionOptions['images'];
   /**
    * The media types of files that users may attach to a message: exact types (`application/pdf`), or all types of a kind (`text/*`). PNG, JPEG and WebP pictures
-   * unless given; an empty list for none. The model must take them.
+   * unless given; an empty list for none. The model must accept these types.
    */
   attachments?: readonly string[];
   /** The chunk that ends a denied call: `tool-output-error` unless given. */
@@ -128,15 +128,15 @@ export interface DuologueOptions {
   clientTimeoutMs?: number | null;
   /** How long a question to the user (`RequestInput` and the like) waits, in milliseconds; null, which is the default, means no limit. */
   questionTimeoutMs?: number | null;
-  /** Sign-ins at providers, for tools that ask for a credential (`requestCredential` of ADK). Without it such a tool fails in words. */
+  /** Sign-ins at providers, for tools that ask for a credential (`requestCredential` of ADK). Without it, a call of such a tool ends with an error. */
   toolSignIn?: ToolSignInOptions;
   /** How long a tool on the server may run, 60 seconds unless given; null means no limit. */
   toolTimeoutMs?: number | null;
   /** The names of native tools without side effects, which may run in parallel. Tools made with `defineTool` say so in their definition. */
   concurrentTools?: readonly string[];
   /**
-   * The `data-*` parts that tools may add to messages (`context.data`): a schema for each name, of zod or of any other library that follows Standard Schema. Names of the
-   * protocol are refused.
+   * The `data-*` parts that tools may add to messages (`context.data`): a schema for each name, of zod or of any other library that follows Standard Schema.
+   * Names of the protocol are refused.
    */
   data?: DataSchemas;
   /** The headers and body fields of a request that tools see (`context.request`); none unless given. They are neither stored nor logged. */
@@ -146,8 +146,9 @@ export interface DuologueOptions {
   /** ADK's configuration of live runs: voice, modalities, activity detection. */
   live?: Partial<RunConfig>;
   /**
-   * How ADK runs the agent over a socket: one live run, or a run for each answer. Unless given, LLM agents run live; trees with workflows or agents of
-   * another kind, or with callbacks, plugins, output schemas, compactors or state in the instruction that ADK ignores in live runs, turn by turn.
+   * How ADK runs the agent over a socket: `live`, one live run, or `turn`, a run for each turn. Unless given, LLM agents run live. A tree of agents runs turn by
+   * turn if it has a workflow or an agent of another kind, or if it has callbacks, plugins, output schemas, compactors or state in the instruction that ADK
+   * would ignore in a live run.
    */
   driver?: Driver;
   /** Timeouts of the model, and how often it is called again when it fails before its first token. */
@@ -162,7 +163,7 @@ export interface DuologueOptions {
   socketLimits?: Partial<SocketLimits>;
   /** Sockets for the AI SDK's own `WebSocketChatTransport`, at `/ws` unless another path is given; false for none. */
   chatSocket?: Partial<ChatSocketOptions> | false;
-  /** Shows the ADK events of a session to its user, for development. */
+  /** Lets users read the ADK events of their sessions, and learn which nodes serve them, for development. */
   inspect?: boolean;
   /** The log of the server; without it, warnings and errors go to the console. A pino logger can be passed directly. */
   logger?: Logger;
@@ -179,7 +180,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const text = has((value) => typeof value === 'string', 'a string');
-/** A shorter secret could be guessed: users see what it encrypts. */
+/** Users see values that the secret encrypts, so a shorter secret could be guessed. */
 const secretText = has(
   (value) => typeof value === 'string' && value.length >= 16,
   'a string of at least 16 random characters',
@@ -207,7 +208,7 @@ const service = (...methods: string[]): Check =>
 const oneOf = (...values: string[]): Check =>
   has((value) => values.includes(value as string), values.map((value) => JSON.stringify(value)).join(' or '));
 
-/** An object with the fields of a type and no others; only the listed ones are required. */
+/** Checks that a value is an object with no other fields than those of a type, each valid. Only the fields in `required` must be present. */
 function fields<T>(all: OptionChecks<T>, required: readonly (keyof T & string)[] = []): NestedCheck {
   const checks: Record<string, Check> = all;
   const check: Check = (value) => {
@@ -224,7 +225,7 @@ function fields<T>(all: OptionChecks<T>, required: readonly (keyof T & string)[]
   return Object.assign(check, { fields: checks });
 }
 
-/** A check of an object, with the checks of its fields. */
+/** A check of an object. `fields` has the checks of its fields. */
 export interface NestedCheck extends Check {
   readonly fields: Readonly<Record<string, Check>>;
 }
@@ -369,8 +370,8 @@ export function checkOptions(options: DuologueOptions): void {
 }
 
 /**
- * Checks the tools of an agent, their data and the options that name tools, since a misspelt name would let a tool run unapproved. Throws when no agent has such a tool.
- * Where a toolset may still bring it, which is known only when the agent runs, it logs a warning instead.
+ * Checks the data that tools of the agent declare, and the options that name tools: a misspelt name would let a tool run without approval. Throws when no agent
+ * has a tool of that name. If the agent has a toolset, whose tools are known only when the agent runs, it logs a warning instead.
  */
 export function checkTools(options: DuologueOptions, logger: Logger): void {
   const { agent, toolsRequiringApproval = [], concurrentTools = [] } = options;

@@ -1,7 +1,7 @@
 import type { ToolRequest } from '../adk/for-server.ts';
 import { CLIENT_FRAMES } from '../protocol/wire/frames.ts';
 
-/** Which parts of a request tools may see (`context.request`). They stay in memory, and are neither stored nor logged. */
+/** The parts of a request that tools may see (`context.request`). They stay in memory, and are neither stored nor logged. */
 export interface ToolRequestOptions {
   /** Names of headers, such as `accept-language`. Over a socket they are those of its handshake. */
   headers: readonly string[];
@@ -16,12 +16,12 @@ const OF_PROTOCOL: ReadonlySet<string> = new Set([
   ...['id', 'chatId', 'stock', 'watches', 'type', 'version', 'data'],
 ]);
 
-/** Whether a list names only fields of a body that the protocol does not use. */
+/** Whether a value is a list of field names that the protocol does not use itself. */
 export function areOwnFields(names: unknown): boolean {
   return Array.isArray(names) && names.every((name) => typeof name === 'string' && !OF_PROTOCOL.has(name));
 }
 
-/** What a request lets tools see. */
+/** Picks the headers and body fields of a request that tools may see. */
 export function toolRequestOf(
   options: Partial<ToolRequestOptions>,
   headers: Headers,
@@ -36,7 +36,7 @@ export function toolRequestOf(
   return { headers: Object.fromEntries(seen), body: Object.fromEntries(fields) };
 }
 
-/** The fields of a frame of `/live` that was read: those of its envelope, or of the frame itself. */
+/** The fields of a parsed frame of `/live`: those of its `data` if it has one, or of the frame itself. */
 export function frameFields(frame: unknown): Readonly<Record<string, unknown>> {
   const { data } = frame as { data?: unknown };
   return (typeof data === 'object' && data !== null ? data : frame) as Record<string, unknown>;
