@@ -276,7 +276,7 @@ export function innerPlugins({ override, agentsInside }: GatePlugin): PluginMana
   return manager;
 }
 
-/** The events that a run sees: its own, and those of runs that ended before it began. */
+/** The events that a run sees: its own events, and the events of runs that ended before it began. */
 function visibleIn(events: readonly Event[], start: Event | undefined): Event[] {
   const before = start ? events.slice(0, events.indexOf(start)) : events;
   const unfinished = new Set<string>();

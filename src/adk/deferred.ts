@@ -98,8 +98,8 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
       const before = execution.credentials.before(execution.answer);
       const isConfirmed = (before?.isApproved ?? execution.approved) || isWaived;
-      // Without an approval, the tool gets no answer. `answer` is then a sealed answer to a sign-in that this server can no longer open, because its
-      // secret has changed.
+      // Without an approval, the tool gets no answer. An `answer` without an approval is a sealed answer to a sign-in that this server can no longer open,
+      // because its secret has changed.
       const answer = before ? before.answer : execution.approved ? execution.answer : null;
       const answering = { ...execution, answer };
       const start = (session: Session) => {

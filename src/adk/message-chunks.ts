@@ -416,7 +416,7 @@ function plus(a: Count, b: Count): Count {
   return b === null ? a : a + b;
 }
 
-/** The web pages that an answer cites: those of grounding first, then those of citations. */
+/** The web pages that an answer cites: first the pages of grounding, then the pages of citations. */
 function sourcesOf(event: Event): { url: string; title?: string }[] {
   const sources: { url: string; title?: string }[] = [];
   const add = (url: string | undefined, title: string | undefined) => {

@@ -25,7 +25,7 @@ export interface TestApproval {
   toolCallId: string;
   toolName: string;
   input: unknown;
-  /** The text of the request, when the definition of the tool has `approvalMessage`. */
+  /** The text of the approval request, if it has one. */
   message?: string;
   /** When it expires, in milliseconds since 1970; null when it waits without limit. */
   expiresAt: number | null;

@@ -95,7 +95,7 @@ export class LiveSession {
     return this.done();
   }
 
-  /** Adds input for the model. It is sent at once, or as soon as there is a socket. */
+  /** Adds input for the model. It is sent at once, or when there is a socket again; of sound and pictures only the newest wait for a socket. */
   add(input: UserInput, now: number): SessionEffect[] {
     if ('content' in input) this.silence.restart(now);
     if ('activity' in input && input.activity === 'start') {
