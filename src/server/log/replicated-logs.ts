@@ -46,7 +46,7 @@ interface Waiting {
 
 /**
  * The logs of a process, replicated to a hub so that they outlive the process: the hub gets each chunk before any client does. At most one write runs
- * at a time, and contains the chunks of all sessions that have not been written. While the hub is unavailable, chunks wait in the logs.
+ * at a time. It contains every chunk, of all sessions, that the hub does not have yet. While the hub is unavailable, chunks wait in the logs.
  */
 export class ReplicatedLogs implements Logs {
   readonly #context: ReplicatedLogsContext;

@@ -22,7 +22,7 @@ export interface OutputContext {
   clock: Clock;
   drafts: DraftPace;
   events: EventSource;
-  /** Reports that a draft could not be stored. */
+  /** Reports that a draft or an event could not be stored. */
   onFault: (error: unknown) => void;
   /** Called when a message cannot be stored yet, because the store is unavailable. The write is repeated. */
   onWait: (error: unknown) => void;

@@ -234,7 +234,7 @@ export interface Joined {
   opening: Chunk[];
   /** The approval ids of the approval requests that are not sent, because the user has decided already. */
   omitted: readonly string[];
-  /** The rest of the sound whose beginning the client already has. */
+  /** The rest of the utterance of which the client already has the beginning. */
   sounds: Sound[];
   /** The other fields of `data-session`, the first chunk that the client gets. */
   info: Pick<SessionInfo, 'received' | 'open' | 'running' | 'model' | 'floor' | 'attachments'>;

@@ -294,7 +294,7 @@ export class Messages {
     this.context.emit({ type: 'start', message: draft.message, isTurn: draft.isTurn });
   }
 
-  /** Continues a draft in a new HTTP response: its `start` is sent again. */
+  /** Continues a draft in a new response: its `start` is sent again. */
   resume(draft: Draft): void {
     this.activate(draft);
     this.closeBlocks();

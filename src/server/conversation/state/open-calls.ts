@@ -27,7 +27,7 @@ interface CallFacts {
 
 /** A call whose outcome is not reported yet. Its state changes only by the transitions of `call-states.ts`. */
 export class OpenCall {
-  /** The time limit of the approval request from the definition of the tool: null means no limit, undefined that the server's default applies. */
+  /** The time limit of the approval request, as the tool defines it. Null means no limit; undefined means that the server's default applies. */
   readonly approvalTimeoutMs: number | null | undefined;
   /** The text of the approval request, when the tool defines one. */
   readonly approvalMessage: string | undefined;

@@ -181,7 +181,7 @@ export class Turns {
     if (starting.request || this.isBusy || context.isClosed || queue.retryAt !== null) return false;
     const { first } = queue;
     if (!first || (this.answers.isReading && context.policyFor(first.wire).hasResponse)) return false;
-    // Clients get the calls that timed out before anything else starts.
+    // Before anything else starts, clients get the calls that timed out.
     if (context.hasListener) this.calls.expire();
     // A call has just timed out and the agent continues with its outcome, so the agent is no longer free.
     if (this.isBusy) return true;
