@@ -261,7 +261,10 @@ export class TurnStart {
     );
   }
 
-  /** Sends the user message and the rewind to clients. A message whose turn starts again is not sent, because clients already have it. */
+  /**
+   * Sends clients the rewind (`data-rewind`) and the user message that the writes contain. For a message whose turn starts again it sends nothing,
+   * because clients already have it.
+   */
   private publish(writes: readonly Write[], messageId: string): void {
     if (restartsIn(writes)) return;
     for (const write of writes) {
