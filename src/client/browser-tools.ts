@@ -210,7 +210,7 @@ export class BrowserTools {
     this.#hasWarned = true;
     const name = toolNameOf(alone);
     console.warn(
-      `duologue: nothing sends the output of "${name}": use an executor or resumeWhen(transport).`,
+      `duologue: this page has no code that sends the output of "${name}". Pass an executor for the tool, or use resumeWhen(transport).`,
     );
   }
 }

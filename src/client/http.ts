@@ -113,7 +113,7 @@ export class DuologueHttp {
     return this.ask(path, { ...init, method, headers, body: JSON.stringify(body) });
   }
 
-  /** Returns 100 sessions of the user, the most recently used first. With `before`, they are the 100 after that entry in this order. */
+  /** Returns up to 100 sessions of the user, the most recently used first. With `before`, the list starts after that entry. */
   async listSessions(signal?: AbortSignal, before?: SessionEntry): Promise<SessionEntry[]> {
     const query = queryOf(before ? `${before.updatedAt}.${before.id}` : null);
     const response = await this.ask(`/sessions${query}`, { signal: signal ?? null });

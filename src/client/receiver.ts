@@ -277,7 +277,10 @@ export class Receiver {
     this.#connection.setAtRest(!this.isRead() && this.#responses.isAtRest);
   }
 
-  /** When the connection has ended and will not reconnect by itself: fails the open responses and requests, and aborts the browser tools. */
+  /**
+   * Handles a change of the connection's state. If the connection has ended and will not reconnect by itself, this method fails the open responses and
+   * requests, and aborts the browser tools.
+   */
   #onState(): void {
     const error = endOf(this.#connection.state);
     if (!error) return;

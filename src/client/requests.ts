@@ -72,7 +72,7 @@ export class Requests {
     this.#post({ requestId, response, message }, { type: 'message', data, extras: sent }, { isTyped: true });
   }
 
-  /** Sends answers to the calls of a message, or, with a trigger, asks the agent to continue it. */
+  /** Sends answers to the calls of a message. With the trigger `CONTINUE` it asks the agent to continue the message instead. */
   sendAnswers(messageId: string | undefined, answers: ToolPart[], options: AnswerOptions = {}): void {
     const { response, extras, trigger = 'submit-message', settle } = options;
     const requestId = this.newId();

@@ -232,7 +232,7 @@ export class ToolCalls implements AnswerMemory {
     const { toolCallId: id, toolName } = chunk;
     const known = this.#calls.get(id);
     const confirmation = this.#confirmed.get(id);
-    // The server announces a call a second time only when the user approved it and its output from the browser is missing.
+    // The server sends `tool-input-available` a second time only for a call that the user approved and whose output from the browser is missing.
     const isApproved = known?.state === 'approval-requested' || confirmation !== undefined;
     const approved = isApproved ? true : known?.approved;
     const facts = factsOf(chunk.toolMetadata);

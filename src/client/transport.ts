@@ -293,7 +293,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   #ask(options: SendOptions<M>): OpenResponse {
     const { messages } = options;
     const message = messages.findLast(({ role }) => role === 'user');
-    if (!message) throw new ProtocolError('empty_message', 'There is nothing to send.');
+    if (!message) throw new ProtocolError('empty_message', 'The chat has no user message to send.');
     for (const unsent of unsentOutputs(messages, this.#calls)) {
       this.#calls.markSent(unsent.answers);
       this.#requests.sendAnswers(unsent.message.id, unsent.answers, { extras: options });
@@ -367,7 +367,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     if (error instanceof ProtocolError) throw error;
     if (this.#chatId === null || this.#chatId === chatId || !this.#receiver.isRead()) return;
     throw new Error(
-      `This transport still carries the chat "${this.#chatId}". Make a transport for each chat.`,
+      `This transport still reads a response of the chat "${this.#chatId}". Create a transport for each chat.`,
     );
   }
 }

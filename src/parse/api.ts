@@ -42,7 +42,7 @@ export type BodyField =
   /** A field that only this API has. `readOwn` of its description reads it. */
   | 'own';
 
-/** The meanings of the fields of a part, beside its type and its text. */
+/** The meanings of the fields of a part, except its type and its text. */
 export type PartField = 'thought' | 'signature' | 'sources';
 
 /** The kinds of parts that are recognised by name. `parts.ts` recognises the other calls, the results and media by patterns of the name. */

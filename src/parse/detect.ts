@@ -3,7 +3,7 @@ import { APIS, type Api } from './apis/index.ts';
 import { emptyFold } from './fold.ts';
 import { isObject, type Obj, tryJson } from './json.ts';
 
-/** The API of a value. */
+/** The API of a value, as {@link recognise} finds it. */
 export interface Match {
   /** How values of this API are read. */
   description: ApiDescription;

@@ -10,7 +10,7 @@ interface ChoiceList {
   choicesIn(event: Obj, api: string): unknown;
   /** Whether a chunk only repeats the top-level fields that the first chunk had, so that they need not be copied. */
   repeatsHead?(event: Obj): boolean;
-  /** Reads the fields of a chunk beside its choices. Returns whether they end the response. */
+  /** Reads the fields of a chunk besides its choices. Returns whether they end the response. */
   takeRest?(event: Obj, body: Draft): boolean;
   /** Turns the merged pieces of a choice into the choice of a whole response. */
   close?(choice: Draft, body: Draft): void;

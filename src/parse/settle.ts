@@ -110,8 +110,8 @@ export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj
   if (record.error) {
     const { error } = record;
     const seconds = Number(header.retryAfter ?? Number.NaN);
-    // An error body often lacks the status and the retry delay, so they are read from the HTTP status and headers.
     record.finish = 'error';
+    // An error body often lacks the status and the retry delay, so they are read from the HTTP status and headers.
     error.status = options.status ?? error.status;
     if (seconds >= 0) error.retryAfterMs ??= seconds * 1000;
     error.type ??= strOrNull(str(header.xAmznErrortype).split(':')[0]);

@@ -79,7 +79,8 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
       const value = counts[name];
       if (value == null) continue;
       const tokens = count(value);
-      // A comment such as `// usage.input` names the meaning of the `case` labels below it, a `UsageField` of `api.ts`. The labels are generated: see `ApiNames`.
+      // A comment such as `// usage.input` names the meaning of the `case` labels below it, a `UsageField` of `api.ts`. The labels are generated: see
+      // `ApiNames`.
       switch (name) {
         // usage.prompt
         case 'prompt_tokens':
@@ -233,7 +234,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   const reported = { input: prompt ?? given, output: completion ?? made, total };
   const cacheRead = cached ?? read;
   const cacheWrite = written ?? write;
-  // The input does not include tool-use prompts. It does not include `read` and `write` either, unless `prompt` or `cached` is stated.
+  // The reported input does not include tool-use prompts. It includes `read` and `write` only if the object states `prompt` or `cached`.
   let input = plus(reported.input, toolPrompt);
   if (input !== null && (prompt ?? cached) === null) input = plus(plus(input, read), write);
   let output = plus(reported.output, thoughts);

@@ -49,7 +49,7 @@ export function encodeFrame<T extends keyof FrameData>(type: T, data: FrameData[
   return JSON.stringify({ type, version: FRAME_VERSION, data });
 }
 
-/** A comment that keeps an idle connection open through proxies. */
+/** An SSE comment that keeps an idle connection open through proxies. */
 export const KEEP_ALIVE = ': keep-alive\n\n';
 
 /** One block of an SSE stream: its id, when it has one, and its data. */

@@ -7,7 +7,7 @@ interface ErrorMeaning {
 
 /** Every error code that may cross the wire. A test writes the table of PROTOCOL.md (E1) from it, comments included. */
 export const ERRORS = {
-  /** The body is not JSON. */
+  /** The body cannot be parsed as JSON. */
   bad_json: { status: 400, retryable: false },
   /** A field is missing or not valid. `message` names it. */
   bad_request: { status: 400, retryable: false },
@@ -19,7 +19,7 @@ export const ERRORS = {
   bad_version: { status: 400, retryable: false },
   /** A text frame is not JSON. */
   invalid_frame: { status: 400, close: 1002, retryable: false },
-  /** No key, a wrong key, or the user is not signed in. */
+  /** The request has no key or a wrong key, or the user is not signed in. */
   unauthorized: { status: 401, close: 4401, retryable: false },
   /** The `Origin` or `Host` is not allowed. */
   forbidden: { status: 403, close: 4403, retryable: false },
@@ -41,7 +41,7 @@ export const ERRORS = {
   session_full: { status: 413, retryable: false },
   /** A part of the request is larger than rule A1 allows. */
   too_large: { status: 413, close: 1009, retryable: false },
-  /** The body is not JSON, or a file has a type that the server does not accept. */
+  /** The `Content-Type` of the body is not `application/json`, or a file has a type that the server does not accept. */
   unsupported_media: { status: 415, retryable: false },
   /** The data are not a valid image of a type that the server accepts. */
   bad_image: { status: 422, retryable: false },
@@ -51,7 +51,7 @@ export const ERRORS = {
   bad_audio: { status: 422, retryable: false },
   /** `GET /live` was not upgraded to a WebSocket (E8). A server never closes a socket with this code. */
   upgrade_required: { status: 426, close: 4426, retryable: false },
-  /** Too many requests, connections or new sessions of this user. */
+  /** The user sent too many requests, or opened too many connections or sessions. */
   rate_limited: { status: 429, retryable: true },
   /** Too many messages or answers wait in this session. */
   busy: { status: 429, retryable: true },

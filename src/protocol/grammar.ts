@@ -53,7 +53,7 @@ export class Grammar {
     if (!this.started) say('comes before any start');
     if (this.finished) say('comes after finish, without a start');
     if (this.mode === 'bidi' && this.step !== 'none' && !inStep.has(chunk.type))
-      say('stands inside the step of an approval request');
+      say('is inside the step of an approval request');
     switch (chunk.type) {
       case 'text-start':
       case 'reasoning-start':
@@ -91,8 +91,8 @@ export class Grammar {
         break;
       case 'tool-approval-request':
         this.closed(say);
-        if (this.mode === 'bidi' && this.step === 'none') say('stands outside a step');
-        if (this.mode === 'sse' && this.step !== 'none') say('stands inside a step');
+        if (this.mode === 'bidi' && this.step === 'none') say('is outside a step');
+        if (this.mode === 'sse' && this.step !== 'none') say('is inside a step');
         if (this.step === 'empty') this.step = 'asking';
         this.move(chunk.toolCallId, 'ask', say);
         break;

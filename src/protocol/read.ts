@@ -81,7 +81,10 @@ function readMetadata(value: unknown, limits: Limits): PageMetadata | null {
   if (value == null) return null;
   if (!isRecord(value)) throw refusal('The "metadata" of a message must be an object.');
   if (!nestsWithin(value, limits.depth))
-    throw new ProtocolError('too_large', 'The "metadata" of a message is nested too deep.');
+    throw new ProtocolError(
+      'too_large',
+      `The "metadata" of a message may have at most ${limits.depth} nested levels.`,
+    );
   if (new TextEncoder().encode(JSON.stringify(value)).length > limits.metadataBytes)
     throw new ProtocolError(
       'too_large',
@@ -180,13 +183,16 @@ function measure(parts: InputPart[], limits: Limits): void {
       `A message may have at most ${limits.textLength} characters of text.`,
     );
   if (files.length > limits.files)
-    throw new ProtocolError('too_large', `A message has at most ${limits.files} files.`);
+    throw new ProtocolError('too_large', `A message may have at most ${limits.files} files.`);
   for (const file of files) {
     if (file.type !== 'file') continue;
     const isImage = /^image\//i.test(file.mediaType);
     const most = isImage ? limits.imageBytes : limits.fileBytes;
     if (base64Bytes(file.data) > most)
-      throw new ProtocolError('too_large', `${isImage ? 'An image' : 'A file'} has at most ${most} bytes.`);
+      throw new ProtocolError(
+        'too_large',
+        `${isImage ? 'An image' : 'A file'} may have at most ${most} bytes.`,
+      );
   }
 }
 

@@ -1,4 +1,4 @@
-/** Detects in 16 kHz mono sound, which arrives piece by piece, when speech starts and ends. */
+/** Detects when speech starts and ends, in 16 kHz mono sound that arrives in pieces. */
 export interface SpeechDetector {
   push(pcm: Int16Array): void;
   /** Releases what the detector holds, such as a model. */
@@ -8,7 +8,7 @@ export interface SpeechDetector {
 /** Creates a detector that calls `onSpeech` with true when speech starts and with false when it has ended. */
 export type DetectSpeech = (onSpeech: (isSpeech: boolean) => void) => SpeechDetector;
 
-/** 20 ms at 16 kHz: the step in which sound is measured. */
+/** The number of samples in a step. The detector measures the loudness of each step, which is 20 ms of sound at 16 kHz. */
 const STEP = 320;
 /** Speech starts when at least `LOUD_STEPS` of the last `WITHIN` steps were loud, and at least `VOICED_STEPS` of these were voiced. */
 const LOUD_STEPS = 3;

@@ -11,7 +11,7 @@ export type ToolCallState =
   | 'output-error'
   | 'output-denied';
 
-/** What can happen to a tool call. */
+/** The events in the life of a tool call. With `deny` the user denies the call; with `refuse` the denied call ends. */
 export type ToolCallEvent = 'input' | 'ask' | 'approve' | 'deny' | 'progress' | 'output' | 'fail' | 'refuse';
 
 /** The life cycle of a tool call: every transition that exists. */
@@ -96,7 +96,7 @@ export type Answer =
   | { kind: 'output'; toolCallId: string; output: unknown; input?: unknown }
   | { kind: 'failure'; toolCallId: string; errorText: string; input?: unknown };
 
-/** The tool name of a message part, or null when the part shows no tool call. */
+/** Returns the tool name of a message part; null when the part shows no tool call. */
 export function toolNameOf(part: { type: string; toolName?: unknown }): string | null {
   if (part.type === 'dynamic-tool') return typeof part.toolName === 'string' ? part.toolName : null;
   return part.type.startsWith('tool-') ? part.type.slice('tool-'.length) : null;
@@ -137,23 +137,23 @@ export function answersIn(parts: readonly unknown[], limits: Limits = LIMITS): A
   return answers;
 }
 
-/** The reason of a decision, when there is one. */
+/** Returns the reason of a decision, cut to the limit; the result is empty when there is no reason. */
 export function reasonOf(reason: unknown, limits: Limits): { reason?: string } {
   return typeof reason === 'string' && reason !== '' ? { reason: cut(reason, limits.reasonLength) } : {};
 }
 
-/** The payload that the user sends to the tool with a decision. The result is empty when there is no payload, or when it is nested too deep to be stored. */
+/** Returns the payload that the user sends to the tool with a decision. The result is empty without a payload, or if it is nested too deep to be stored. */
 export function payloadOf(payload: unknown, limits: Limits): { payload?: unknown } {
   return payload === undefined || payload === null || !nestsWithin(payload, limits.depth) ? {} : { payload };
 }
 
-/** The output of a client tool as an answer. An output that is nested too deep to be stored becomes a failure of the tool. */
+/** Returns the output of a client tool as an answer. An output that is nested too deep to be stored becomes a failure of the tool. */
 export function outputOf(toolCallId: string, output: unknown, limits: Limits): Answer {
   if (nestsWithin(output, limits.depth)) return { kind: 'output', toolCallId, output };
   return failureOf(toolCallId, `The output has more than ${limits.depth} levels`, limits);
 }
 
-/** The failure of a client tool as an answer, with its error text cut to the limit. */
+/** Returns the failure of a client tool as an answer, with its error text cut to the limit. */
 export function failureOf(toolCallId: string, errorText: unknown, limits: Limits): Answer {
   const text = typeof errorText === 'string' ? errorText : 'The tool failed in the browser';
   return { kind: 'failure', toolCallId, errorText: cut(text, limits.errorLength) };

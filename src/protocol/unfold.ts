@@ -29,8 +29,8 @@ export function unfold(message: Message, from = 0): Chunk[] {
 }
 
 /**
- * Like `unfold`, but always for a whole message, and for clients of `ai` 7, where a chunk can carry a decision: the result includes
- * decided approval requests, each followed by its decision.
+ * Like `unfold`, but for clients of `ai` 7, where a chunk can carry a decision, and always for a whole message. The result also has the
+ * approval requests that were decided, each followed by the decision.
  */
 export function unfoldDecided(message: Message): (Chunk | ApprovalResponse)[] {
   const parts = new Map(
@@ -42,7 +42,7 @@ export function unfoldDecided(message: Message): (Chunk | ApprovalResponse)[] {
   });
 }
 
-/** The approval request of a call and the decision on it, if it was decided. */
+/** Returns the approval request of a call and the decision on it; an empty list when the call was not decided. */
 function decisionOn(part: ToolPart): (Chunk | ApprovalResponse)[] {
   const { approval } = part;
   if (approval?.approved === undefined) return [];

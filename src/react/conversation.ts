@@ -34,7 +34,7 @@ export class Conversation {
   #state: ConversationState;
   /** The id of the message whose decision the next `chat.sendMessage()` without a message sends; null when no decision waits. */
   #decided: string | null = null;
-  /** Whether a decision was written into the chat that the chat has not sent yet. */
+  /** Whether the messages of the chat have a decision that the chat has not sent yet. */
   #isDeciding = false;
   /** Whether the next request asks the agent to continue its last answer. */
   #isContinuing = false;

@@ -72,7 +72,9 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     void w.chat.sendMessage({ text: 'first' });
     void other.sendMessage({ text: 'second' });
     await w.settle();
-    expect(other.error?.message).toMatch(/still carries the chat "chat-1".*Make a transport for each chat/);
+    expect(other.error?.message).toMatch(
+      /still reads a response of the chat "chat-1".*Create a transport for each chat/,
+    );
     w.server.say(START, ...text('t', 'Hello'), FINISH, null);
     await w.settle();
     expect(w.last()).toEqual(['Hello']);

@@ -344,13 +344,13 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     '[C8] a request outside a step, in BIDI',
     'bidi',
     [start, ...tool(), ask(), finish],
-    ['tool-approval-request: stands outside a step'],
+    ['tool-approval-request: is outside a step'],
   ],
   [
     '[C8a] a request inside a step, in SSE',
     'sse',
     [start, ...tool(), startStep, ask(), finish],
-    ['tool-approval-request: stands inside a step'],
+    ['tool-approval-request: is inside a step'],
   ],
   [
     '[C8a] the end of a step, in SSE',
@@ -376,8 +376,8 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     'bidi',
     [start, ...tool(), startStep, ask(), opened, closed, finishStep, finish],
     [
-      'text-start: stands inside the step of an approval request',
-      'text-end: stands inside the step of an approval request',
+      'text-start: is inside the step of an approval request',
+      'text-end: is inside the step of an approval request',
     ],
   ],
   [
@@ -390,7 +390,7 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     '[C8] a turn that ends in a step',
     'bidi',
     [start, ...tool(), startStep, ask(), finish],
-    ['finish: stands inside the step of an approval request'],
+    ['finish: is inside the step of an approval request'],
   ],
   [
     '[C9] a call that begins twice',

@@ -164,7 +164,7 @@ export class AudioPlayer {
     return heard;
   }
 
-  /** How much of the current or last utterance has left the loudspeaker. */
+  /** How much of the current or last utterance the loudspeaker has played; null before the first one. */
   get heard(): Heard | null {
     const { place, isPlaying, queued, time } = this.#report;
     if (!place) return null;

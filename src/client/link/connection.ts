@@ -7,7 +7,7 @@ import { type Link, type LinkKind, LOST, type OutgoingFrame, type ReceivedChunk 
 import { Outbox, type OutgoingRequest } from './outbox.ts';
 import { type ConnectionEvent, StreamPosition } from './position.ts';
 
-/** How much sound of a message the user heard before it was interrupted. Without `messageId`: of the message that is playing. */
+/** How much sound of a message the user heard before an interruption. Without `messageId`, it is the message that is playing. */
 export interface Played {
   messageId?: string;
   playedMs: number;
@@ -29,7 +29,7 @@ export interface ConnectionOptions {
   timers?: Timers | undefined;
   /** Says whether the page is online and visible. Default: the browser's own signals. */
   network?: Network | undefined;
-  /** Milliseconds between two pings while no answer is expected. */
+  /** Milliseconds between two pings while no answer is expected. Default: 15,000. */
   heartbeatMs?: number | undefined;
 }
 
@@ -42,7 +42,7 @@ const CAUSE_MS = 4_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/** An id that no chunk has. The server cannot continue after such a chunk, so it sends a reset. */
+/** An id that no chunk has. When a link asks for the chunks after this id, the server cannot continue, and sends a reset. */
 const NOWHERE = '-';
 
 /** The codes with which the server closes a connection because of a request that it cannot accept. */

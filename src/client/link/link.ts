@@ -39,8 +39,8 @@ export interface LinkTarget {
 }
 
 /**
- * What a link reports to its connection. A link reports nothing after `onClose`, and nothing after its own `close()`. It must not
- * call any of these before `LinkKind.open()` has returned it.
+ * What a link reports to its connection. A link must not call these functions before `LinkKind.open()` has returned the link, nor after
+ * `onClose` or a call of its `close()`.
  */
 export interface LinkEvents {
   /** The chunks of one frame, or of one piece of a stream, in order. An empty list only shows that the server is alive. */
@@ -72,8 +72,8 @@ export interface Link {
  */
 export interface LinkKind {
   /**
-   * Whether the server counts the link as a connection, which may be the active one: the active connection runs the browser tools. When false, each
-   * page runs the browser tools of the messages that it requested.
+   * Whether the link can be the active connection, whose page runs the browser tools. When false, each page runs the browser tools of the messages that
+   * it requested.
    */
   readonly canBeActive: boolean;
   /** Whether the answers to the calls of a message are sent in one request when its turn has ended, instead of one by one at once. */

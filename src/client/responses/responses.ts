@@ -13,9 +13,9 @@ export interface ReadOptions {
 }
 
 /**
- * Sorts the chunks of a connection into responses. A response is a message or a part of one: it ends with the turn, or at a pause, when
- * every call without an outcome waits for the user or for a browser tool that the transport does not run. Chunks of a message without a
- * reader are buffered. Nothing here waits or has a clock: chunks go straight to the sink of their response.
+ * Sorts the chunks of a connection into responses. A response is a message or a part of one. It ends with the turn, or at a pause: every
+ * call without an outcome then waits for the user, or for a browser tool that the transport does not run. Chunks of a message that no
+ * response reads are buffered. This class neither waits nor uses a clock: it passes each chunk to the sink of its response at once.
  */
 export class Responses {
   readonly #calls: ToolCalls;
@@ -143,7 +143,7 @@ export class Responses {
     return chunks;
   }
 
-  /** The oldest message that is buffered from its first chunk on. */
+  /** The id of the oldest message that is buffered from its first chunk on; null when there is none. */
   get unread(): string | null {
     return this.#all.find(({ isUnread }) => isUnread)?.id ?? null;
   }

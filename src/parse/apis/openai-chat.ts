@@ -61,7 +61,7 @@ export const openaiChat: ApiDescription<'openai.chat'> = {
     },
     close(choice, body) {
       const { delta } = choice;
-      // Perplexity sends an empty delta beside the message.
+      // Perplexity sends an empty `delta` in addition to the `message`.
       const message = obj(delta).content ? delta : (choice.message ?? delta);
       if (isObject(message)) choice.message = closeMessage(message);
       // Moonshot sends the usage in the choice.
@@ -87,7 +87,7 @@ export const names: ApiNames = {
     error: 'error',
     safety: 'content_filter_results prompt_filter_results moderation',
     usage: 'usage',
-    // Perplexity lists its sources beside the choices, as objects and again as URLs.
+    // Perplexity lists its sources outside the choices, as objects and again as URLs.
     sources: 'search_results',
     addresses: 'citations',
   },

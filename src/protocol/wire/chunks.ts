@@ -112,7 +112,8 @@ export const CHUNKS = {
     example: { toolCallId: 'call-1', errorText: 'User denied the tool call: too dear' },
   }),
   'tool-output-denied': entry({
-    about: 'The user denied the call, on a server that is set to this chunk (T4). State `output-denied`.',
+    about:
+      'The user denied the call, on a server that is set to end denied calls with this chunk (T4a). State `output-denied`.',
     fields: z.object({ toolCallId: id }),
     example: { toolCallId: 'call-1' },
   }),

@@ -18,7 +18,7 @@ import {
  */
 export const DATA = {
   image: entry({
-    about: 'An image that the agent made. A server that is set to it sends this instead of `file`.',
+    about: 'An image that the agent made. A server may be set to send this chunk instead of `file` (S12).',
     transient: false,
     fields: z.object({ mediaType: z.string(), data: base64 }),
     example: { mediaType: 'image/png', data: 'iVBORw0KGgo=' },
@@ -81,7 +81,7 @@ export const DATA = {
       'The server refused a frame or a request, or is about to close the connection. It sends this chunk to one connection, without a chunk id.',
     transient: true,
     fields: z.object({
-      code: z.string().describe('a code of E1'),
+      code: z.string().describe('one of the codes of E1'),
       message: z.string().describe('for the user; programs read `code`'),
       retryable: z.boolean(),
       retryAfterMs: z.number().optional(),

@@ -187,7 +187,7 @@ export class Page {
       if (words.includes('was never announced') && this.isKnown(chunk)) continue;
       // A replay leaves out decided approval requests, but keeps the input that is repeated after the decision (T19).
       if (words.includes('is input-available') && isRepeatable(chunk)) continue;
-      if (words.includes('stands outside a step') && 'toolCallId' in chunk) this.bare.push(chunk.toolCallId);
+      if (words.includes('is outside a step') && 'toolCallId' in chunk) this.bare.push(chunk.toolCallId);
       else this.complain(`[C9] ${words}`);
     }
   }

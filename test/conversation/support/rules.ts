@@ -66,9 +66,7 @@ function streams({ pages, posts }: World): string[] {
     ...pages.flatMap(({ wrong }) => wrong),
     ...posts.flatMap(({ wrong }) => wrong),
     ...pages.flatMap(({ bare, name }) =>
-      bare.flatMap((id) =>
-        posted.has(id) ? [] : [`${name}: [C8] the request of ${id} stands outside a step`],
-      ),
+      bare.flatMap((id) => (posted.has(id) ? [] : [`${name}: [C8] the request of ${id} is outside a step`])),
     ),
     ...pages.flatMap((page) => (page.isOpen ? page.end() : [])),
   ];
