@@ -24,7 +24,6 @@ import { type AgentRoot, agentsIn, converses, isConversable, isToolNode, nodesIn
 import { type ApprovalOverride, mayWait } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
-/** An agent that is used as a tool. */
 interface UsedAsTool {
   agent: BaseAgent;
   /** The names of the agents on the path from the root to this agent. */

@@ -39,7 +39,6 @@ export function* agentsIn(root: AgentRoot): Generator<BaseAgent> {
   }
 }
 
-/** Finds an agent of a tree by its name. */
 export function findAgent(root: AgentRoot, name: string): BaseAgent | undefined {
   for (const agent of agentsIn(root)) if (agent.name === name) return agent;
   return undefined;

@@ -194,7 +194,7 @@ export interface GatedAgents {
    * used as a tool.
    */
   prepareTool(agent: BaseAgent): void;
-  /** The name of the root. */
+  /** The name of the root agent or workflow. */
   readonly rootName: string;
   /** Whether the server finds an agent with this name when a call is answered, in another process as well. */
   has(agentName: string): boolean;

@@ -46,7 +46,6 @@ export function rewindEvent(toEventId: string): Event {
   return createEvent({ author: 'user', customMetadata: { [REWIND]: toEventId } });
 }
 
-/** Whether an event rewinds the history. */
 function isRewind(event: Event): boolean {
   return event.customMetadata?.[REWIND] !== undefined;
 }

@@ -5,7 +5,7 @@ import { base64Bytes, type Chunk } from '../protocol/index.ts';
 /** The chunk that shows a file. */
 export type FileChunk = Extract<Chunk, { type: 'file' }>;
 
-/** The session whose tools save artifacts. */
+/** The fields that identify the session whose tools save artifacts. */
 type Saver = Pick<Session, 'appName' | 'userId' | 'id'>;
 
 const KEY = 'duologue.files';

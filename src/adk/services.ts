@@ -19,7 +19,6 @@ export function servicesFor(
   };
 }
 
-/** The artifacts of one session. */
 function artifactsOf(service: BaseArtifactService, session: Session): SessionArtifactService {
   const { appName, userId, id: sessionId } = session;
   const key = { appName, userId, sessionId };

@@ -242,7 +242,6 @@ export function markFinished(node: BaseNode, context: NodeContext, output: unkno
   );
 }
 
-/** Whether a node is an LLM agent. */
 export function isLlmNode(node: unknown): node is LlmAgent {
   return isLlmAgent(node as never);
 }

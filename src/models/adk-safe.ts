@@ -22,7 +22,6 @@ import type { RetryPolicy } from './retry-policy.ts';
 /** ADK treats a model as Gemini if it has this property with the value true. */
 const GEMINI = Symbol.for('google.adk.geminiModel');
 
-/** Options of a wrapped model. */
 export interface AdkSafeOptions {
   /** Options of the live connections to Gemini. */
   live?: GeminiLiveOptions;

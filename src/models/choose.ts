@@ -18,7 +18,6 @@ export interface ChosenModel {
   howToChange: string;
 }
 
-/** Options of `chooseModel`. */
 export interface ChooseOptions {
   /** Whether live runs may use a different model than turns; true by default. */
   live?: boolean;

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { BaseTool, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { Content, FunctionCall } from '@google/genai';
 
-/** The function calls of a content. */
 export function callsIn(content: Content | undefined): FunctionCall[] {
   return (content?.parts ?? []).flatMap((part) => part.functionCall ?? []);
 }
@@ -19,7 +18,6 @@ export function withoutCalls(response: LlmResponse): LlmResponse | undefined {
   return kept.length > 0 ? { ...response, content: { ...response.content, parts: kept } } : undefined;
 }
 
-/** The ids of all calls in a conversation. */
 export function callIdsIn(contents: Content[]): Set<string> {
   const ids = new Set<string>();
   for (const content of contents) {

@@ -8,7 +8,6 @@ import { callGemini, keepsStockCalls } from './gemini/call.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
 import { elapsed, type RetryPolicy, retryPolicyOf, waitBefore, waitingResponse } from './retry-policy.ts';
 
-/** Options of `callModel`. */
 export interface CallModelOptions {
   stream?: boolean | undefined;
   signal?: AbortSignal | undefined;

@@ -55,7 +55,6 @@ export function elapsed(timer: Timer): number {
   return timer.elapsed?.() ?? timer.now();
 }
 
-/** Fills in the defaults. */
 export function retryPolicyOf(given: Partial<RetryPolicy> = {}): RetryPolicy {
   return { ...DEFAULTS, ...given };
 }

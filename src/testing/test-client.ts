@@ -14,7 +14,6 @@ import {
   turnOf,
 } from './test-turn.ts';
 
-/** Options of a test client. */
 export interface TestClientOptions {
   /** The transport: SSE unless given. */
   over?: 'sse' | 'bidi';

@@ -59,7 +59,6 @@ export interface ToolPart {
   approval?: { id: string; approved?: boolean; descriptor?: { expiresAt?: number | null; message?: string } };
 }
 
-/** The tool parts of a message. */
 export function toolPartsOf({ parts }: Message): ToolPart[] {
   return parts.flatMap((part) => ('toolCallId' in part ? (part as unknown as ToolPart) : []));
 }

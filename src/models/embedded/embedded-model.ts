@@ -12,7 +12,6 @@ import { type Language, languageOf } from './understand/language.ts';
 /** The name of the embedded model as ADK knows it. */
 export const EMBEDDED_MODEL = 'duologue-embedded';
 
-/** Options of the embedded model. */
 export interface EmbeddedModelOptions {
   /** Milliseconds between two pieces of a streamed text; 0 streams without waiting. */
   paceMs?: number;

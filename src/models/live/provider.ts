@@ -61,9 +61,7 @@ export interface LiveSocketEvents {
   onClose(close: SocketClose): void;
 }
 
-/** One open socket. */
 export interface LiveSocket {
-  /** Whether reading is paused. */
   readonly isPaused: boolean;
   /** Encodes and sends an input. An input that the server has no frame for is ignored. */
   send(input: LiveInput): void;

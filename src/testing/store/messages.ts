@@ -3,7 +3,6 @@ import { keyOf, messageOf, type Opened, type TestRunner } from './setup.ts';
 
 const key = keyOf('s1');
 
-/** The tests of messages and their pages. */
 export function messagesSuite({ test, expect, beforeEach }: TestRunner, { store, clock }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 
@@ -79,7 +78,6 @@ export function messagesSuite({ test, expect, beforeEach }: TestRunner, { store,
   });
 }
 
-/** The tests of files. */
 export function filesSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 

@@ -12,7 +12,6 @@ import {
 
 const key = keyOf('s1');
 
-/** The tests of the owners of a session. */
 export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   const own = async (): Promise<OwnedKey> => {
     const owned = await store().own(key);
