@@ -99,7 +99,8 @@ function accept(socket: DenoSocket, admission: Admission, protocol: string): Acc
       // `send` on a broken socket throws until its `close` event has come.
       if (socket.readyState === OPEN) socket.send(data);
     },
-    // Deno has no method to send a ping. It pings clients itself, and closes the connection of a client that does not answer.
+    // Deno has no method to send a ping. It pings clients itself, and closes the connection of a client that does not answer. So while a connection is
+    // open, the pong that the server waits for is reported without a ping.
     ping(name) {
       if (name === undefined) connection.pong();
       else setTimeout(() => connection.pong(name), CONFIRMED_MS).unref();

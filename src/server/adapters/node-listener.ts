@@ -50,7 +50,7 @@ class NodeRequest extends Request implements Arriving {
     return this.#made.blob();
   }
 
-  /** Not every version of Node has `Request.bytes`. */
+  /** Throws a `TypeError` in a version of Node whose `Request` has no `bytes`. */
   override bytes() {
     return this.#made.bytes();
   }
@@ -84,7 +84,7 @@ export function toRequest(request: IncomingMessage): Request | null {
   const isForwarded = /^https\b/i.test(headers.get('x-forwarded-proto') ?? '');
   const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
   try {
-    // Express cuts the mount path off `url`; the server knows its own base path.
+    // Express removes the mount path from `url`. The server expects the whole path, because its option `basePath` has the mount path.
     const { originalUrl = request.url ?? '/' } = request as { originalUrl?: string };
     const url = new URL(
       originalUrl,

@@ -76,7 +76,7 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
   };
 }
 
-/** A server of Node, whatever type a framework gives it. */
+/** The part of a Node server that `attachWebSocket` uses. Frameworks declare different types for their servers. */
 interface UpgradingServer {
   on(event: 'upgrade', listener: (request: IncomingMessage, stream: Duplex, head: Buffer) => void): unknown;
   listenerCount(event: 'upgrade'): number;

@@ -160,7 +160,7 @@ export class Listeners {
     if (this.active.isWatched) output.inject({ type: 'data-floor', data: { connectionId }, transient: true });
     if (connectionId === null) return;
     output.readers.loseActive();
-    // One write after the other, so that the last change is the one that is stored.
+    // The writes run one after the other, so that the last change is written last.
     this.identifying = this.identified.then(() => history.identify(connectionId));
     this.identified = this.identifying.catch(onFault);
   }

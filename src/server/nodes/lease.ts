@@ -19,7 +19,7 @@ export interface LeaseContext {
 
 /** How often a lease is renewed within its duration, so that one lost renewal does no harm. */
 const RENEWALS = 5;
-/** For this share of its lease, a node is sure that the lease has not ended: the clock of the store may be faster than its own. */
+/** The share of its lease for which a node is sure that the lease has not ended. The rest is a margin, because the clock of the store may be faster. */
 const SURE = 0.9;
 /** How far the clock of this machine may differ from that of the store. An approval request may expire that much earlier or later. */
 const CLOCK_MS = 1000;

@@ -71,7 +71,7 @@ export interface ForwardableRequest {
 /** Forwards a request; null when the other node does not own the session. An implementation calls `end` when the response is over. */
 type Forwarding<T> = (handover: Handover, end: () => void) => Promise<T | null>;
 
-/** The failed attempt to connect to a peer that is logged: not the first, because the peer may not listen yet. */
+/** The number of the failed attempt to connect to another node that is logged. The first is not, because the other node may not listen yet. */
 const LOGGED_ATTEMPT = 2;
 /** The time between two attempts to find the owner of a session. */
 const LOOK_MS = 200;

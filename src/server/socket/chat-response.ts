@@ -9,7 +9,7 @@ const RETRY_MS = 500;
 const RETRIES = 10;
 /** The time between two checks whether a slow client has read. */
 const BEHIND_MS = 20;
-/** Chunks that are not sent to a client of `ai`, because the frames of its own protocol (`start`, `end`) have their meaning. */
+/** Chunks that are not sent to a client of `ai`: the frames of its own protocol (`start`, `end`) already answer its request. */
 const PRIVATE: ReadonlySet<string> = new Set(['data-accepted', 'data-session']);
 
 /** The objects and callbacks that a response uses. */

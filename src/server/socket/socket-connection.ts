@@ -182,7 +182,6 @@ export class SocketConnection implements Listener {
     if (!this.writer.isBehind) this.context.socket.pong(data);
   }
 
-  /** Notes a pong. */
   pong(): void {
     if (this.isOpen && this.meter.allows()) this.life.noteAlive();
   }

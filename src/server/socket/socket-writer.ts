@@ -64,7 +64,10 @@ export class SocketWriter {
     );
   }
 
-  /** Whether this client does not get a chunk: a chunk for watchers if it is none, an approval request in `omitted`, or a step of such a request alone. */
+  /**
+   * Whether a chunk is not sent to this client. Only watchers get chunks for watchers. An approval request in `omitted` is not sent, nor is a step that has
+   * only that request.
+   */
   private isOmitted(chunk: Chunk, log: Feed['log']): boolean {
     if (!this.isWatching && isForWatchers(chunk)) return true;
     if (this.omitted.size === 0) return false;

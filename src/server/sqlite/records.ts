@@ -70,7 +70,7 @@ export function documentTable<T>(db: Database, table: 'events' | 'messages' | 'w
     count(session: number): number {
       return countOf.first(session)?.count ?? 0;
     },
-    /** The documents from a place on, within the limits. */
+    /** The documents from the index `start` on: at most `count`, and not more than `bytes` bytes, but at least one. */
     from(session: number, start: number, count: number, bytes: number): T[] {
       const found = sizesFrom.all(session, count, start).map(({ size }) => size);
       const fit = fitting(found, count, bytes);

@@ -26,7 +26,7 @@ import type {
 } from '../store/store.ts';
 import type { Database } from './database.ts';
 
-/** The tables whose rows are removed with their session: the second column of their key, and how many rows one transaction removes. */
+/** The tables whose rows are removed with their session. `key` is the column that identifies a row, `piece` how many rows one transaction removes. */
 const CONTENTS = [
   { table: 'events', key: 'seq', piece: 16 },
   { table: 'messages', key: 'seq', piece: 16 },
@@ -168,7 +168,7 @@ export function sessionTable(db: Database) {
       hide.run(toText(JSON.stringify(removed)), n);
       return removed;
     },
-    /** Sessions whose removal was started by a process that ended before it was complete. */
+    /** The sessions whose removal was not complete when an earlier process ended. */
     hidden(): RemovedSession[] {
       return hidden.all().map(({ state }) => JSON.parse(fromText(state)) as RemovedSession);
     },

@@ -131,7 +131,7 @@ export interface Persistence {
   clock: Clock;
   /** Whether the write became pointless: another process owns the session, or it was removed. */
   isOver: () => boolean;
-  /** Called once, when the write failed for the first time. */
+  /** Called once, when the first attempt failed because the store is unavailable. */
   onWait: (error: StoreUnavailable) => void;
 }
 
@@ -194,7 +194,7 @@ export function stateFromJson(text: string): StateRecord {
   return applyDelta(emptyState(), fromJson<StateRecord>(text));
 }
 
-/** Copies a state delta to the form in which a store will return it, without `temp:` keys. The copy shares no object with a tool. */
+/** Copies a state delta to the form in which a store will return it, without `temp:` keys. The copy shares no object with the delta. */
 export function asStored(delta: Record<string, unknown>): StateRecord {
   const stored = emptyState();
   if (!hasKeys(delta)) return stored;

@@ -118,7 +118,7 @@ export type CallStatus =
 export interface CallRecord {
   /** The tool call id. */
   id: string;
-  /** `approval_<uuid>`, or null when the call does not ask. */
+  /** `approval_<uuid>`: the id of the approval request or sign-in; null when the call asks for neither. */
   approvalId: string | null;
   toolName: string;
   args: Record<string, unknown>;
@@ -126,7 +126,7 @@ export interface CallRecord {
   argsHash: string;
   runsOn: 'server' | 'client';
   status: CallStatus;
-  /** The question to the user; null when the call asks nothing. A call with an approval id asks for approval. */
+  /** The question to the user: to approve the call, to sign in at a provider, or to answer. Null when the call asks nothing. */
   question: Question | null;
   /** The JSON value that the user sent to the tool with a decision; null when there is none. */
   answer: unknown;

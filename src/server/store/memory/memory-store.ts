@@ -65,7 +65,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     assertOpen();
     return sessions.get(userName(key.app, key.user))?.get(key.id);
   };
-  /** The session, if the key has the fence of its owner. */
+  /** The session; undefined when it does not exist. Throws `StaleFence` when it has another fence than the key. */
   const findOwned = (key: OwnedKey): HeldSession | undefined => {
     const session = find(key);
     if (session !== undefined) checkOwner(session, key);
