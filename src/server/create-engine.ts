@@ -54,7 +54,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   const plugins = [...(app?.plugins ?? []), ...(options.plugins ?? [])];
   if (app?.resumabilityConfig?.isResumable === false)
     throw new Error(
-      `The App "${app.name}" has isResumable: false. Leave it out: calls wait for users, and are resumed.`,
+      `The App "${app.name}" has isResumable: false. Remove it: runs must be resumable, because calls wait for users.`,
     );
   checkCopy(agent);
   checkNames(agent, appName);

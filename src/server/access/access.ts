@@ -55,7 +55,7 @@ export class Access {
     if (!isAnyHost && !LOOPBACK.has(hostname) && !this.hosts.has(hostname)) {
       throw new ProtocolError(
         'forbidden',
-        `Host ${JSON.stringify(hostname)} is not allowed. Add it to the allowed origins.`,
+        `Host ${JSON.stringify(hostname)} is not allowed. Add it to the option "hosts" of the server.`,
       );
     }
     const sent = request.headers.get('origin');
@@ -65,7 +65,7 @@ export class Access {
     if (origin === `http://${host}` || origin === `https://${host}`) return null;
     throw new ProtocolError(
       'forbidden',
-      `Origin ${JSON.stringify(origin.slice(0, 256))} is not allowed. Add it to the allowed origins.`,
+      `Origin ${JSON.stringify(origin.slice(0, 256))} is not allowed. Add it to the option "origins" of the server.`,
     );
   }
 
@@ -127,7 +127,7 @@ export class Access {
   }
 }
 
-/** Whether only this machine can reach an address to listen on. */
+/** Whether a server that listens on this host name or address can only be reached from this machine. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK.has(host) || host === '::1' || host.startsWith('127.');
 }
@@ -135,7 +135,7 @@ export function isLoopback(host: string): boolean {
 /** Parses an origin of the options; throws an error that says how to write one. */
 function originOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
-  // Any other scheme has the origin "null", and so has every sandboxed page.
+  // An address with another scheme has the origin "null". Sandboxed pages of any site send the same origin, so it must not be allowed.
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
   const host = /^[a-z0-9.-]+(:\d+)?$/i.test(text) ? text : 'chat.example.com';
   throw new TypeError(

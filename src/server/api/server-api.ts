@@ -70,7 +70,8 @@ export interface ServerApi {
   send(session: SessionRef, message: ApplicationMessage): Promise<{ messageId: string | null }>;
   /**
    * Adds a message of the agent, and creates the session if it does not exist. A text becomes the message word for word, without a turn. An instruction starts
-   * a turn: the model reads the instruction, which no client gets, and writes the message. Open pages show the message at once. Resolves with its id.
+   * a turn: the model reads the instruction, which no client gets, and writes the message. Open pages show the message live. Resolves with the id of the
+   * message.
    */
   say(session: SessionRef, speech: Speech): Promise<{ messageId: string }>;
 }
@@ -130,7 +131,9 @@ export function createServerApi(
     decide: ({ approvalId, approved, reason, by }) =>
       inApiErrors(async () => {
         if (typeof approvalId !== 'string' || typeof approved !== 'boolean')
-          throw badRequest('decide needs "approvalId", a text, and "approved", true or false.');
+          throw badRequest(
+            'decide needs an "approvalId" that is a text, and an "approved" that is true or false.',
+          );
         if (typeof by !== 'string' || by === '' || by.length > limits.idLength)
           throw badRequest('decide needs "by": the person who decided, as a text.');
         const found = await findOne({ approvalId });
@@ -154,13 +157,13 @@ export function createServerApi(
 
     complete: ({ callId, output, session }) =>
       inApiErrors(async () => {
-        if (typeof callId !== 'string') throw badRequest('complete needs "callId", a text.');
+        if (typeof callId !== 'string') throw badRequest('complete needs a "callId" that is a text.');
         const found = await findOne({ id: callId }, session && checkedKey(session, appName));
         if (!found) throw new ServerApiError('unknown_call', 'No session has this call.');
         const notWaiting = (call: CallRecord | null) =>
           call && waitsOutside(call)
             ? null
-            : new ServerApiError('not_waiting', 'This call waits for no output from outside.');
+            : new ServerApiError('not_waiting', 'This call does not wait for an output.');
         const refusal = notWaiting(found.call);
         if (refusal) throw refusal;
         const given = outputOf(callId, asJson(output), limits);
@@ -237,7 +240,7 @@ async function refusalOf(
       if (call?.expiresAt != null && call.expiresAt <= clock.now()) return expired();
       return new ServerApiError(
         'not_asked_yet',
-        'This approval request is not shown yet: another comes first.',
+        'This approval request is not shown yet: another request is shown before it. Try again later.',
       );
     case 'expired':
       return expired();

@@ -128,7 +128,11 @@ export function sessionsApi(engine: Engine, commands: Commands): SessionsApi {
         const count = wholeNumber('limit', limit, PAGE.count);
         const summary = await summaryOf(key);
         const page = await store.loadPage(key, { before, count, bytes: PAGE.bytes });
-        if (!page) throw new ServerApiError('not_found', 'There is no such message to read before.');
+        if (!page)
+          throw new ServerApiError(
+            'not_found',
+            'There is no message with the id "before": pass the "older" of another page.',
+          );
         const older = page.hasOlder ? (page.messages[0]?.id ?? null) : null;
         return { user: key.user, ...summary, messages: page.messages, older };
       }),
@@ -160,7 +164,7 @@ export async function inApiErrors<T>(work: () => Promise<T>): Promise<T> {
 export function checkedKey(session: SessionRef, app: string): SessionKey {
   const { user, id }: { user?: unknown; id?: unknown } = session ?? {};
   if (typeof user !== 'string' || user === '' || typeof id !== 'string' || id === '')
-    throw badRequest('A session is named by its user and its id: { user, id }.');
+    throw badRequest('A session needs its user and its id, both as texts: { user, id }.');
   return { app, user, id };
 }
 

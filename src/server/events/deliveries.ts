@@ -186,12 +186,14 @@ export class Deliveries implements EventSubscriber {
       signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
       if (signal.aborted) resolve(signal.reason);
     });
-    const cancel = clock.after(timeoutMs, () => late.abort(new Error(`it took longer than ${timeoutMs} ms`)));
+    const cancel = clock.after(timeoutMs, () =>
+      late.abort(new Error(`the delivery took longer than ${timeoutMs} ms`)),
+    );
     const delivered = Promise.resolve()
       .then(() => deliver(event, { attempt, signal }))
       .then(
         () => null,
-        (error: unknown) => error ?? new Error('it failed without an error'),
+        (error: unknown) => error ?? new Error('the delivery failed without an error'),
       );
     try {
       return await Promise.race([delivered, aborted]);

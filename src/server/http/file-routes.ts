@@ -45,7 +45,7 @@ export async function getArtifact({ context, request, user, params: [id = ''] }:
 function versionIn(text: string | null): number | undefined {
   if (text === null) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new ProtocolError('bad_request', '"version" must be a whole number from 0 on.');
+  throw new ProtocolError('bad_request', '"version" must be a whole number that is not negative.');
 }
 
 function contentOf({ inlineData, text }: Part): { bytes: Uint8Array; mediaType: string } | null {

@@ -64,7 +64,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
       reply = { status: 204, headers: preflight(matching), body: null };
     else if (!route) {
       const allow = matching.map(({ method }) => method).join(', ');
-      reply = errorReply(new ProtocolError('method_not_allowed', `Use ${allow} here.`));
+      reply = errorReply(new ProtocolError('method_not_allowed', `This path accepts only ${allow}.`));
       reply.headers.allow = allow;
     } else reply = await run(route, path, request, requestId, context);
   } catch (thrown) {
@@ -231,7 +231,10 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new ProtocolError('bad_request', 'The address is not valid.');
+    throw new ProtocolError(
+      'bad_request',
+      'The path of the request is not valid: encode it with "encodeURIComponent".',
+    );
   }
 }
 
@@ -314,7 +317,8 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Buffer> 
     await reading.done;
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
-    if (!isLate) throw new ProtocolError('bad_request', 'The body did not arrive whole.');
+    if (!isLate)
+      throw new ProtocolError('bad_request', 'The connection was closed before the whole body had arrived.');
   } finally {
     cancel();
   }

@@ -34,7 +34,7 @@ export function json(status: number, value: unknown): Reply {
   };
 }
 
-/** An error as its status and JSON body. */
+/** The reply for an error. Its body is the error as JSON. */
 export function errorReply(error: ProtocolError): Reply {
   const reply = json(error.status, { error: error.toWire() });
   if (error.retryAfterMs !== undefined) {
@@ -78,7 +78,8 @@ export function toResponse(reply: Reply): Response {
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        body.onDrop = () => controller.error(new Error('The client did not read.'));
+        body.onDrop = () =>
+          controller.error(new Error('The response was ended because the client read too slowly.'));
       },
       async pull(controller) {
         const text = await body.next();

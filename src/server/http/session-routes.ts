@@ -130,7 +130,7 @@ export interface InspectedEvents {
 async function inspectEvents(engine: Engine, key: SessionKey, from: string | null): Promise<InspectedEvents> {
   const start = from === null ? 0 : Number(from);
   if (!Number.isSafeInteger(start) || start < 0) {
-    throw new ProtocolError('bad_request', '"from" must be a whole number from 0 on.');
+    throw new ProtocolError('bad_request', '"from" must be a whole number that is not negative.');
   }
   const page = await engine.store.loadEvents(key, { from: start, events: MAX_EVENTS, bytes: MAX_BYTES });
   if (!page) throw new ProtocolError('not_found', 'There is no such session.');
