@@ -52,7 +52,7 @@ export function addCitations(out: Output, sources: unknown, part?: Part): void {
   for (const raw of list(sources)) {
     const source = typeof raw === 'string' ? { url: raw } : raw;
     if (!isObject(source)) continue;
-    // One citation of Cohere lists several sources. Its own `text` is the part of the answer that they support, so it is not read.
+    // One citation of Cohere lists several sources. The `text` of that citation is a part of the answer and not of a source, so it is not read.
     const inner = objects(source.sources);
     for (const described of inner.length > 0 ? inner : [source]) {
       const citation: Citation = {

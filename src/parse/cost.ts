@@ -46,7 +46,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 function tokensOf(usage: Usage): Record<string, number> {
   const { billed } = usage;
-  // Cohere charges fewer tokens than it counts.
+  // Cohere charges fewer tokens than the model read and wrote.
   if (billed) return { input_tokens: billed.input ?? 0, output_tokens: billed.output ?? 0 };
   const searches =
     obj(usage.serverTools).web_search_requests ?? obj(obj(usage.serverTools).web_search).num_requests;

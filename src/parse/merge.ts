@@ -1,6 +1,6 @@
 import { type Draft, isObject, type Obj, obj } from './json.ts';
 
-/** Fields that a piece sends in full. Their later value replaces the earlier one; texts of other fields are appended to the earlier text. */
+/** Fields that every piece sends in full, so a later value replaces the earlier one. A text of any other field is appended to the earlier text. */
 const RESTATED = new Set(
   'id role name index status format finish_reason stop_reason finishReason safetyRatings usage usageMetadata content_filter_results'.split(
     ' ',

@@ -3,7 +3,7 @@ import { addBedrockFields } from '../fold.ts';
 import { list, type Obj, obj } from '../json.ts';
 import { listStreaming } from '../list-streaming.ts';
 
-/** Returns the model family of a body or chunk; null when its shape is that of no family. */
+/** Returns the model family of a body or chunk; null when no family has bodies or chunks of this shape. */
 function familyOf(v: Obj): string | null {
   const { text, is_finished } = v;
   if (typeof v.generation === 'string') return 'llama';
@@ -16,7 +16,7 @@ function familyOf(v: Obj): string | null {
   return typeof v.completion === 'string' ? 'claude-v2' : null;
 }
 
-/** Returns the choices of a body. A body without a list is its own only choice; a body folded from chunks has `choices`. */
+/** Returns the choices of a body. A body that was folded from chunks has them in `choices`. A body without a list is itself the only choice. */
 function choicesIn(body: Obj): readonly unknown[] {
   return list(body.choices ?? body.results ?? body.outputs ?? body.generations ?? body.completions ?? [body]);
 }

@@ -29,7 +29,7 @@ const streaming: Streaming = {
         break;
       case 'tool-call-start':
       case 'tool-call-delta':
-        // An event holds one call, without the list that a whole response has around it.
+        // An event has one call as an object. A whole response has a list of calls.
         merge(itemAt(fold, MESSAGE), {
           tool_calls: [{ index: event.index, ...obj(message.tool_calls ?? message.toolCalls) }],
         });

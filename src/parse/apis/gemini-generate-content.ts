@@ -85,7 +85,7 @@ export const geminiGenerateContent: ApiDescription<'gemini.generateContent'> = {
   readOwn,
 
   finish: {
-    // Some clients store the numbers of the enumeration. The Gemini API and Vertex use these numbers with the same meaning.
+    // Some clients store the numbers of the enum `FinishReason` instead of its names. The numbers mean the same in the Gemini API and in Vertex.
     1: 'stop',
     2: 'length',
     3: 'content_filter',

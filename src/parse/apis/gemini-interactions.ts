@@ -3,7 +3,7 @@ import { closeArguments, itemAt, restate, type Streaming, start } from '../fold.
 import { list, type Obj, obj, str } from '../json.ts';
 import { merge, mergeParts } from '../merge.ts';
 
-/** Converts a delta to the fields of its step. */
+/** Converts a delta to the fields that the step of a whole response has. */
 function pieceOf(delta: Obj): Obj {
   const { content, annotations, signature } = delta;
   if (str(delta.type).startsWith('thought_'))

@@ -57,7 +57,7 @@ const streaming: Streaming = {
       const content = obj(message.serverContent);
       const { modelTurn } = content;
       const words = str(obj(content.outputTranscription).text);
-      // Each usage message has the counts of one generation; the record has their sum.
+      // Each message with a usage has the counts of one generation. The record gets the sum of all generations.
       addUsage(usageMetadata, obj(message.usageMetadata));
       if (content.groundingMetadata)
         groundingMetadata = merge(groundingMetadata ?? {}, obj(content.groundingMetadata));

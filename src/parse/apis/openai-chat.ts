@@ -6,8 +6,8 @@ import { merge, mergeParts } from '../merge.ts';
 
 /**
  * Joins the pieces of streamed tool calls. Pieces of one call have the same index, or without an index the same id. A piece with
- * neither continues the last call. Some servers give every parallel call the index 0, so a piece with another id and a name begins
- * another call.
+ * neither continues the last call, unless that call and the piece both have a name. Some servers give every parallel call the index 0,
+ * so a piece with another id and a name begins another call.
  */
 export function mergeToolCalls(deltas: readonly Obj[]): Draft[] {
   const calls: Draft[] = [];
@@ -15,7 +15,7 @@ export function mergeToolCalls(deltas: readonly Obj[]): Draft[] {
   for (const delta of deltas) {
     const { index, id } = delta;
     let call = known.get(index ?? id ?? '');
-    // A piece with neither index nor id begins another call when it has a name.
+    // A piece with neither index nor id begins another call when it has a name and the last call has one already.
     const isOther = id ? call?.id && call.id !== id : index == null && obj(call?.function).name;
     if (!call || (isOther && obj(delta.function).name)) {
       call = {};

@@ -2,7 +2,7 @@ import type { ApiDescription, ApiNames } from '../api.ts';
 import { list } from '../json.ts';
 import { openaiChat } from './openai-chat.ts';
 
-/** OpenAI's legacy completions; imported models on Bedrock use them too. Their chunks are folded like those of chat. */
+/** OpenAI's legacy completions. Imported models on Bedrock use the same format. The chunks are folded like those of Chat Completions. */
 export const openaiCompletions: ApiDescription<'openai.completions'> = {
   api: 'openai.completions',
   // `detect.ts` tries `openaiChat` first, which recognises the bodies of chat. So a body with choices that gets here is a legacy completion.
