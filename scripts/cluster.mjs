@@ -25,7 +25,7 @@ if (!built.ok) give(`building the ${built.note}.`, built.output);
 const engines = await ensureEngines('run');
 if (!engines.ok) {
   give(
-    `${engines.note}. Install what is missing, or set DATABASE_URL and REDIS_URL to those that run.`,
+    `${engines.note}. Install what is missing, or set DATABASE_URL and REDIS_URL to the addresses of running ones.`,
     engines.output,
   );
 }

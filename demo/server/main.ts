@@ -123,7 +123,10 @@ async function main(): Promise<void> {
 main().catch((error: unknown) => {
   const { code, message } = error as { code?: string; message?: string };
   const port = process.env.PORT || '3000';
-  if (code === 'EADDRINUSE') console.error(`Port ${port} is taken. Choose another one: PORT=3001 npm start`);
+  if (code === 'EADDRINUSE')
+    console.error(
+      `Another program listens on port ${port}. Choose another port: PORT=${Number(port) + 1} npm start`,
+    );
   else console.error(`Duologue cannot start: ${message ?? String(error)}`);
   process.exit(1);
 });

@@ -53,7 +53,9 @@ export async function alone(
   for (let tries = 0; !take(file); tries += 1) {
     if (isStale(file)) clear(file);
     if (Date.now() > until)
-      throw new Error(`${file} is held by another process. Remove it if there is none.`);
+      throw new Error(
+        `${file} is held by another command in this folder. If no other command runs, remove the file.`,
+      );
     if (tries * everyMs === 1_000) console.log('waiting for another command in this folder ...');
     await new Promise((done) => setTimeout(done, everyMs));
   }

@@ -92,6 +92,7 @@ class Finder {
     for (const node of this.compiled.nodes) {
       this.addLog(node, found.logs);
       this.addError(node, found);
+      this.addClose(node, found.protocol);
       if (isPropertyAssignment(node) && node.name.getText() === 'errorText' && isOutcome(node.parent))
         found.calls.push(...this.errors('', node.initializer, new Map(), this.fileOf(node)));
     }
@@ -168,6 +169,14 @@ class Finder {
       for (const { bindings, at } of this.sitesOf(node, [first]))
         found.thrown.push(...this.errors(name, first, bindings, this.fileOf(at)));
     }
+  }
+
+  /** Adds the text with which a connection is closed: `end(code, text)` of a socket, whose class or interface may create no error. */
+  private addClose(node: Node, protocol: ErrorText[]): void {
+    if (!isCallExpression(node) || !/^end(All)?$/.test(nameOf(node.expression).getText())) return;
+    const [code, text] = node.arguments;
+    if (!code || !text || !isStringLiteral(code)) return;
+    protocol.push(...this.errors(code.text, text, new Map(), this.fileOf(node)));
   }
 
   private errors(kind: string, text: Node, bindings: Bindings, file: string): ErrorText[] {

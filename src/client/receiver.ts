@@ -140,7 +140,10 @@ export class Receiver {
       case 'refused': {
         const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';
         for (const { response, settle } of this.#requests.takeAll()) {
-          const error = new ProtocolError(code, event.reason || code);
+          const error = new ProtocolError(
+            code,
+            event.reason || 'The server closed the connection because of this request.',
+          );
           settle?.(error);
           if (response !== undefined) this.#fail(response, error);
         }

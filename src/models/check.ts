@@ -40,7 +40,7 @@ export async function checkModel(
     if (!(failure instanceof ModelFailure)) return null;
     const words =
       WORDS[failure.code] ?? (failure.code === '400' ? 'its provider refuses to answer (400)' : null);
-    return words && `The model ${name} does not work: ${words}. It says: ${failure.message}`;
+    return words && `The model ${name} does not work: ${words}. The error: ${failure.message}`;
   } finally {
     enough.abort();
   }

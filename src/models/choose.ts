@@ -36,7 +36,7 @@ const GEMINI_KEYS = ['GOOGLE_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_GENAI_API_KEY']
 const NAMES = ['embedded', 'gemini-…', 'vertex/…', ...Object.keys(PROVIDERS).map((name) => `${name}/…`)];
 const KEYS = [GEMINI_KEYS[0], ...Object.values(PROVIDERS).flatMap(({ key }) => key ?? [])];
 
-const HOW_TO_CHANGE = `Set DUOLOGUE_MODEL to ${NAMES.slice(0, -1).join(', ')} or ${NAMES.at(-1)}; for live runs, a second name may follow after a comma. Or set one of ${KEYS.join(', ')}.`;
+const HOW_TO_CHANGE = `Set DUOLOGUE_MODEL to ${NAMES.slice(0, -1).join(', ')} or ${NAMES.at(-1)}. For another model in live runs, add its name after a comma. Or leave DUOLOGUE_MODEL out and set one of ${KEYS.join(', ')}.`;
 
 /**
  * Chooses a model from the environment: the model that `DUOLOGUE_MODEL` names; otherwise Gemini on Vertex AI, if `GOOGLE_GENAI_USE_VERTEXAI` is set;

@@ -120,9 +120,12 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     {
       clock,
       onWait: (error) =>
-        logger.error('an answer cannot be stored: it waits, and the write is repeated; check the store', {
-          error: error.message,
-        }),
+        logger.error(
+          'an event of the agent cannot be stored: its write is repeated until it succeeds; check the store',
+          {
+            error: error.message,
+          },
+        ),
     },
     events,
   );

@@ -97,7 +97,10 @@ function checkedFile(bytes: Uint8Array, mediaType: string): string {
         `A file of type ${mediaType} is not text in UTF-8: save it as UTF-8.`,
       );
   } else if (!hasSignatureOf(mediaType, bytes))
-    throw new ProtocolError('bad_file', `The bytes of a file are not ${mediaType}.`);
+    throw new ProtocolError(
+      'bad_file',
+      `The content of a file is not ${mediaType}, the type that it was sent with.`,
+    );
   return mediaType;
 }
 

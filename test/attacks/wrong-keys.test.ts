@@ -117,7 +117,7 @@ describe('wrong keys', () => {
       ['a request was rejected: see code and why', 'unauthorized', undefined],
       ['a connection was rejected: see code and why', 'unauthorized', undefined],
       [
-        'an address sends too many wrong keys: its requests are rejected for a while',
+        'an address sends too many wrong keys: further ones get the code rate_limited; a right key still works',
         'rate_limited',
         undefined,
       ],
@@ -131,7 +131,7 @@ describe('wrong keys', () => {
         3,
       ],
       [
-        'an address sends too many wrong keys: its requests are rejected for a while (repeated within a minute: see count)',
+        'an address sends too many wrong keys: further ones get the code rate_limited; a right key still works (repeated within a minute: see count)',
         'rate_limited',
         479,
       ],

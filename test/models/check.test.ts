@@ -27,15 +27,15 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))(
       const texts = await check(dialect.environment(fake.url, key));
       expect(texts).toContain(
         name === 'bedrock'
-          ? 'The model it does not work: its provider does not let this key use it (403). It says: '
-          : 'The model it does not work: its provider does not accept the key (401). It says: ',
+          ? 'The model it does not work: its provider does not let this key use it (403). The error: '
+          : 'The model it does not work: its provider does not accept the key (401). The error: ',
       );
       expect(texts).not.toContain(key);
     });
 
     it.each([
-      ['model', 'The model it does not work: its provider does not know it (404). It says: '],
-      ['quota', 'The model it does not work: the quota at its provider is used up. It says: '],
+      ['model', 'The model it does not work: its provider does not know it (404). The error: '],
+      ['quota', 'The model it does not work: the quota at its provider is used up. The error: '],
     ] as const)('tells a wrong %s', async (fault, words) => {
       fake = await FakeProvider.start(dialect);
       fake.faults.push(fault);

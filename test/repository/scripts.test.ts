@@ -197,7 +197,9 @@ describe('installing and building', () => {
       '--eval',
       `import { alone } from ${lock}; await alone(() => {}, ${JSON.stringify({ file, waitMs: 20, everyMs: 5 })});`,
     );
-    expect(stderr).toContain(`${file} is held by another process. Remove it if there is none.`);
+    expect(stderr).toContain(
+      `${file} is held by another command in this folder. If no other command runs, remove the file.`,
+    );
   });
 });
 

@@ -472,7 +472,7 @@ describe('a client that cannot connect', () => {
     );
     onTestFinished(other.close);
     const of = (url: string) => new transports[name]({ url, WebSocket });
-    expect(await says(of(guarded.url))).toContain('A key is needed');
+    expect(await says(of(guarded.url))).toContain('The key is missing or wrong');
     expect(await says(of(`${guarded.url}/elsewhere`))).toContain('There is no Duologue server at');
     expect(await says(of(`http://127.0.0.1:${other.port}`))).toContain('There is no Duologue server at');
   });

@@ -129,13 +129,14 @@ export class LiveCalls {
       if (!before) {
         this.remember(call, true);
         fresh.push(call);
-        if (this.waiting > MAX_OPEN) throw new Error('The live model makes too many calls.');
+        if (this.waiting > MAX_OPEN) throw new Error(`The live model has more than ${MAX_OPEN} open calls.`);
         continue;
       }
       repeated.add(before);
       this.byId.set(id, before);
       if (!before.ids.includes(id)) before.ids.push(id);
-      if (before.ids.length > MAX_OPEN) throw new Error('The live model repeats one call too often.');
+      if (before.ids.length > MAX_OPEN)
+        throw new Error(`The live model sent one call more than ${MAX_OPEN} times.`);
       if (before.response) responses.push({ ...before.response, id });
     }
     return { fresh, responses };
@@ -211,7 +212,7 @@ export class LiveCalls {
     const made = this.byId.get(call.id);
     if (!made?.ids.includes(call.id) || !(this.open.has(made) || this.answered.has(made))) return undefined;
     if (made.key === keyOf(call)) return made;
-    if (this.open.has(made)) throw new Error('The live model gave one id to two calls.');
+    if (this.open.has(made)) throw new Error(`The live model gave one id to two calls: ${call.id}.`);
     return undefined;
   }
 

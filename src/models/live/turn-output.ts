@@ -75,7 +75,8 @@ export class TurnOutput {
     const out: LlmResponse[] = [];
     if (message.usage) this.count({ usageMetadata: message.usage }, out);
     if (message.output) this.pushOutput(message.output, now, out);
-    if (this.characters > MAX_CHARACTERS) throw new Error('The live model sends a turn that is too long.');
+    if (this.characters > MAX_CHARACTERS)
+      throw new Error(`The live model sent a turn of more than ${MAX_CHARACTERS} characters.`);
     if (calls.length > 0) {
       out.push(...this.complete(), ...this.usage.splice(0), ...this.flush());
       // The model usually waits for the responses now. If it continues, its next output sets this again.

@@ -66,7 +66,7 @@ export const CHAT_REPLIES = {
   error: entry({
     about: 'The server refused the request.',
     fields: z.object({ requestId: id, errorText: z.string().describe('for the user') }),
-    example: { requestId: 'q-1', errorText: 'Too many messages wait.' },
+    example: { requestId: 'q-1', errorText: 'Too many messages are waiting. Try again in a moment.' },
   }),
   'no-active': entry({
     about: 'There is no response to resume.',

@@ -89,7 +89,7 @@ export const DATA = {
     }),
     example: {
       code: 'busy',
-      message: 'Too many messages wait.',
+      message: 'Too many messages are waiting. Try again in a moment.',
       retryable: true,
       retryAfterMs: 500,
       requestId: 'r-3',

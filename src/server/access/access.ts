@@ -73,7 +73,10 @@ export class Access {
   async identify(request: Request): Promise<Identity> {
     const { apiKey, authenticate, defaultUser } = this.options;
     if (apiKey !== undefined && !this.showsKey(request, apiKey)) {
-      throw this.notSignedIn(request, 'A key is needed: send it as "Authorization: Bearer …", or log in.');
+      throw this.notSignedIn(
+        request,
+        'The key is missing or wrong: send it as "Authorization: Bearer …", or log in.',
+      );
     }
     if (!authenticate) return { user: defaultUser };
     // An application in JavaScript may return a value of any type. Only a text that is not empty is a user.
@@ -237,9 +240,13 @@ export class RefusedRequests {
   wrongKey(address: string, message: string): ProtocolError {
     const wait = this.limiter?.take(address) ?? 0;
     if (wait === 0) return new ProtocolError('unauthorized', message);
-    this.log(address, 'an address sends too many wrong keys: its requests are rejected for a while', {
-      code: 'rate_limited',
-    });
+    this.log(
+      address,
+      'an address sends too many wrong keys: further ones get the code rate_limited; a right key still works',
+      {
+        code: 'rate_limited',
+      },
+    );
     return rateLimited('Too many wrong keys', wait);
   }
 

@@ -24,7 +24,8 @@ export const DEFAULT_NEW_SESSIONS: RateLimit = { burst: 120, perMinute: 60 };
 
 /** The error for a request over a limit; `what` is the beginning of its message. */
 export function rateLimited(what: string, waitMs: number): ProtocolError {
-  const message = `${what}. Try again in ${Math.ceil(waitMs / 1000)} s.`;
+  const seconds = Math.ceil(waitMs / 1000);
+  const message = `${what}. Try again in ${seconds} s.`;
   return new ProtocolError('rate_limited', message, { retryAfterMs: waitMs });
 }
 

@@ -22,7 +22,7 @@ export const NO_LONGER_SIGNED_IN = 'You are no longer signed in.';
 /** How often the server checks the sign-in of the user of an open connection. */
 const EVERY_MS = 60_000;
 /** How long the application may take to answer. */
-const ANSWER_MS = 5000;
+const ANSWER_SECONDS = 5;
 
 /** Asks the application (`stillSignedIn`) whether users are still signed in, because a connection or an approval may outlive a sign-in. */
 export class SignIn {
@@ -52,12 +52,15 @@ export class SignIn {
       const answer = Promise.resolve(stillSignedIn(identity)).then((value) => {
         isSignedIn = value;
       });
-      if (!(await settlesWithin(answer, ANSWER_MS, clock)))
-        throw new Error('stillSignedIn did not answer in time.');
+      if (!(await settlesWithin(answer, ANSWER_SECONDS * 1000, clock)))
+        throw new Error(`stillSignedIn did not answer within ${ANSWER_SECONDS} s.`);
     } catch (error) {
-      logger.warn('stillSignedIn failed: connections stay open, and decisions wait until it answers', {
-        error: String(error),
-      });
+      logger.warn(
+        'stillSignedIn failed: connections stay open, and decisions of users are rejected until it answers; check that function',
+        {
+          error: String(error),
+        },
+      );
       return 'unknown';
     }
     // An application in JavaScript may return a value of any type. Only `true` means signed in.

@@ -215,7 +215,7 @@ class ActiveConnection {
     this.current = listener;
     if (before?.watches === 'never') {
       this.listeners.delete(before);
-      before.end('taken_over', 'This conversation is open somewhere else now.');
+      before.end('taken_over', 'This conversation continues in another window.');
     }
     this.onChange(listener);
   }

@@ -45,7 +45,7 @@ const END_MS = 5000;
 const PAUSE_CHECK_MS = 500;
 const DELETED = 'This conversation was deleted.';
 const WAITS =
-  'The answer waits: the server cannot reach its storage at the moment. It continues by itself, and nothing is lost.';
+  'The answer is delayed, because the server cannot reach its storage. It continues as soon as the server can; nothing is lost.';
 const MOVED = 'Another server took this conversation over. Try again in a moment.';
 
 /**
@@ -88,7 +88,7 @@ export class Conversation implements Session {
     this.output = new Output({
       onWait: (error) =>
         engine.logger.error(
-          'an answer cannot be stored: it waits, and the write is repeated; check the store',
+          'a message cannot be stored: its write is repeated until it succeeds; check the store',
           {
             ...this.logFields,
             error: String(error),
@@ -394,7 +394,7 @@ export class Conversation implements Session {
   /** Releases the session, which another process owns now, and asks clients to reconnect, so that they reach the new owner. */
   private moved(): void {
     this.engine.logger.warn(
-      'another node owns a session now: its clients were asked to reconnect',
+      'another node owns a session now: the clients of the session were asked to reconnect',
       this.logFields,
     );
     this.listeners.close();

@@ -295,8 +295,7 @@ async function readJson(request: Request, limits: BodyLimits): Promise<Record<st
 
 async function readBytes(request: Request, limits: BodyLimits): Promise<Buffer> {
   const { maxBytes, arrivalMs, held, clock } = limits;
-  const tooLarge = () =>
-    new ProtocolError('too_large', `The body is larger than ${Math.floor(maxBytes / 1024 / 1024)} MB.`);
+  const tooLarge = () => new ProtocolError('too_large', `The body may have at most ${maxBytes} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -322,7 +321,8 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Buffer> 
   } finally {
     cancel();
   }
-  if (isLate) throw new ProtocolError('idle', 'The body took too long to arrive.');
+  const seconds = arrivalMs / 1000;
+  if (isLate) throw new ProtocolError('idle', `The body did not arrive within ${seconds} s. Send it again.`);
   return Buffer.concat(pieces, size);
 }
 

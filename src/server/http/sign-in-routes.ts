@@ -64,17 +64,20 @@ export async function completeSignIn({ context, user, body }: RouteCall): Promis
   if (!about)
     throw new ProtocolError(
       'bad_request',
-      'This address belongs to no sign-in of this server, or the server was restarted since. Begin again in the conversation.',
+      'This address belongs to no sign-in of this server, or the server was restarted since. Start the sign-in again in the conversation.',
     );
   const { key, callId } = about;
   if (key.user !== user || key.app !== appName)
-    throw new ProtocolError('forbidden', 'This sign-in was begun by another user.');
+    throw new ProtocolError(
+      'forbidden',
+      'Another user started this sign-in. Sign in to the application as that user.',
+    );
   const call = await store.findCall(key, { id: callId });
   const url = call?.question?.kind === 'sign-in' ? call.question.url : undefined;
   const isOpen = url !== undefined && new URL(url).searchParams.get('state') === state;
   if (!call || call.approvalId === null || call.status !== 'requested' || !isOpen) throw isOver();
   if (call.expiresAt !== null && call.expiresAt <= clock.now())
-    throw new ProtocolError('answer_refused', 'The time for this sign-in is over.');
+    throw new ProtocolError('answer_refused', 'This sign-in has timed out. Ask the agent again.');
   const isGiven = typeof code === 'string' && code !== '' && error == null;
   const reason = `the provider answered ${JSON.stringify(String(error ?? 'without a code').slice(0, MAX_ERROR))}`;
   const answer: Answer = {

@@ -138,7 +138,7 @@ export class NodeLease {
     const behindMs = Math.round(now - clock.now());
     const isOff = Math.abs(behindMs) > CLOCK_MS;
     if (isOff && this.#behindMs === 0) {
-      logger.warn('the clock differs from the database, whose time is used: correct it', { behindMs });
+      logger.warn('the clock of this machine differs from that of the database: correct it', { behindMs });
     }
     this.#behindMs = isOff ? behindMs : 0;
   }

@@ -69,7 +69,7 @@ export class SchemaCalls {
     const code = codeOf(error);
     if (key && code === 'DL001') return new StaleFence(key);
     if (key && code === 'DL002') return noSuchSession(key);
-    if (key && code === 'DL003') return new StoreError(`The session ${key.id} exists.`);
+    if (key && code === 'DL003') return new StoreError(`The session ${key.id} exists already.`);
     if (code === 'DL004') return new StateConflict(`Changed meanwhile: ${(error as Error).message}`);
     if (code === '23505') return recordedAlready('call or approval');
     const words = describeFault(error, this.#url);

@@ -11,7 +11,7 @@ import type { Logger } from '../logger.ts';
 import { ChatResponse } from './chat-response.ts';
 import { FrameMeter, Intake, type WholeFrame } from './incoming.ts';
 import type { AcceptedSocket, Socket, SocketLimits } from './socket.ts';
-import { SocketLife } from './socket-connection.ts';
+import { IDLE_TEXTS, SocketLife } from './socket-connection.ts';
 
 /** The largest number of responses that one socket carries at a time. */
 const MAX_RESPONSES = 64;
@@ -81,13 +81,14 @@ export class ChatConnection implements AcceptedSocket {
       refuse: end,
     });
     // The connection ends as soon as one frame is dropped, because a client of `ai` would wait forever for the answer to that frame.
-    const onFlood = () => this.end('flooded', 'Too many frames.');
+    const onFlood = () =>
+      this.end('flooded', 'The client sends too many frames, so the connection was closed.');
     this.meter = new FrameMeter({ limits, clock, refuse: onFlood, onFlood });
     this.life = new SocketLife({
       clock,
       limits,
       ping: () => socket.ping(),
-      onEnd: (why) => this.end('idle', why),
+      onEnd: (why) => this.end('idle', IDLE_TEXTS[why]),
     });
     const { life } = this;
     const isSent = () => this.sent;
@@ -160,7 +161,7 @@ export class ChatConnection implements AcceptedSocket {
   private take(frame: WholeFrame): Promise<unknown> | undefined {
     if (!this.isOpen || !this.meter.allows()) return;
     if (frame.kind === 'binary') {
-      this.end('invalid_frame', 'This socket takes no binary frames.');
+      this.end('invalid_frame', 'This socket accepts no binary frames: send JSON as text.');
       return;
     }
     try {
@@ -217,7 +218,8 @@ export class ChatConnection implements AcceptedSocket {
     if (this.open.get(requestId) !== open) return;
     this.open.delete(requestId);
     // A closed socket is a network error for the client, after which it can resume. An error frame would end the response for good.
-    if (end === 'lost') return this.end('moved', 'The conversation moved. Reconnect and resume.');
+    if (end === 'lost')
+      return this.end('moved', 'The conversation moved to another server. Reconnect and resume.');
     this.send({ type: 'end', requestId });
     const name = String(++this.pings);
     this.unconfirmed.set(name, { chat: open.chat, last: response.lastId });
@@ -259,7 +261,11 @@ export class ChatConnection implements AcceptedSocket {
    * without limit.
    */
   private reject(frame: ChatReply): void {
-    if (this.isBehind) this.end('overloaded', 'The client does not read what the server sends.');
+    if (this.isBehind)
+      this.end(
+        'overloaded',
+        'The client reads too slowly, so the connection was closed. Reconnect to resume.',
+      );
     else this.send(frame);
   }
 

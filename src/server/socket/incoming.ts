@@ -69,8 +69,9 @@ export class Intake {
     this.unfinishedBytes = bytes;
     if (!this.hold() || bytes === 0) return;
     const { clock, arrivalMs, refuse } = this.context;
+    const seconds = arrivalMs / 1000;
     this.cancelArrival ??= clock.after(arrivalMs, () =>
-      refuse(new ProtocolError('idle', 'A frame took too long to arrive.')),
+      refuse(new ProtocolError('idle', `A frame took over ${seconds} s to arrive. Send it again.`)),
     );
   }
 
@@ -255,9 +256,8 @@ export class FrameMeter {
     this.dropped++;
     if (this.dropped > MAX_DROPPED) return this.context.onFlood();
     if (this.dropped % ANSWERED !== 1) return;
-    const error = new ProtocolError('rate_limited', 'Too many frames: some were dropped.', {
-      retryAfterMs: 1000,
-    });
+    const text = 'Too many frames: some were dropped. Send fewer a second.';
+    const error = new ProtocolError('rate_limited', text, { retryAfterMs: 1000 });
     this.context.refuse(error);
   }
 }
@@ -414,7 +414,7 @@ export class SocketMedia {
     if (!this.meter.allowsMedia(bytes.byteLength)) return;
     try {
       if (!isRich)
-        throw new ProtocolError('unknown_frame', 'Binary frames need the subprotocol duologue.v1 or v2.');
+        throw new ProtocolError('unknown_frame', 'Binary frames need subprotocol duologue.v1 or .v2.');
       const frame = readBinaryFrame(bytes, limits);
       if (frame.type === 'audio') this.giveSound(toBase64(frame.pcm));
       else this.give('image/jpeg', toBase64(frame.jpeg));

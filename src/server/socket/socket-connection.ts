@@ -94,7 +94,7 @@ export class SocketConnection implements Listener {
       limits,
       clock,
       refuse: (error) => this.complain(error),
-      onFlood: () => this.end('flooded', 'Too many frames.'),
+      onFlood: () => this.end('flooded', 'The client sends too many frames, so the connection was closed.'),
     });
     this.media = new SocketMedia(this, session, this.meter);
     this.requests = new SocketRequests({
@@ -129,7 +129,7 @@ export class SocketConnection implements Listener {
       clock,
       limits,
       ping: () => socket.ping(),
-      onEnd: (why) => this.end('idle', why),
+      onEnd: (why) => this.end('idle', IDLE_TEXTS[why]),
     });
   }
 
@@ -267,13 +267,19 @@ export class SocketConnection implements Listener {
   }
 }
 
+/** The texts for a client whose connection ends: it sent nothing for `silenceMs` (`silent`), or there was no activity for `idleMs` (`unused`). */
+export const IDLE_TEXTS = {
+  silent: 'The client sent nothing, not even a pong, so the connection was closed.',
+  unused: 'Nothing happened on this connection for a long time, so it was closed.',
+};
+
 /** The objects and callbacks that the heartbeat of a socket uses. */
 export interface SocketLifeContext {
   clock: Clock;
   limits: SocketLimits;
   ping: () => void;
   /** Called when the client has sent nothing for `silenceMs`, or when there was no activity for `idleMs`. */
-  onEnd: (why: string) => void;
+  onEnd: (why: keyof typeof IDLE_TEXTS) => void;
 }
 
 /** The heartbeat of one socket. It detects clients that disappeared without closing the socket, and connections that are idle for too long. */
@@ -333,8 +339,8 @@ export class SocketLife {
       this.isAlive = false;
       this.isActive = false;
       this.seqAtBeat = log.last;
-      if (now - this.aliveAt >= limits.silenceMs) return onEnd('No sign of life.');
-      if (now - this.activeAt > limits.idleMs) return onEnd('Nothing happened for a long time.');
+      if (now - this.aliveAt >= limits.silenceMs) return onEnd('silent');
+      if (now - this.activeAt > limits.idleMs) return onEnd('unused');
       ping();
       this.beat(log);
     });

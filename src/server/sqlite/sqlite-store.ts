@@ -109,7 +109,7 @@ export class SqliteStore implements Store {
       const at = this.#now();
       const delta = splitState(state);
       const own = toJson(applyDelta(emptyState(), delta.session), 'The session state');
-      if (!sessions.add(key, own, at)) throw new StoreError(`The session ${key.id} exists.`);
+      if (!sessions.add(key, own, at)) throw new StoreError(`The session ${key.id} exists already.`);
       states.changeShared(key, delta);
       if (kept) outbox.add(key, kept, at);
       const summary = { id: key.id, title: null, createdAt: at, updatedAt: at };

@@ -82,7 +82,7 @@ export function noSuchSession(key: SessionKey): StoreError {
 
 /** The error for a call or an approval that is already recorded. */
 export function recordedAlready(name: string): StoreError {
-  return new StoreError(`The ${name} is recorded already.`);
+  return new StoreError(`The ${name} is already stored.`);
 }
 
 /** How many of the first items fit into a page: at most `count` items whose sizes add up to at most `total`. The first item always fits. */

@@ -122,7 +122,7 @@ describe('the weather with a key', () => {
       what: 'a wrong key',
       answer: sends(401, { cod: 401, message: 'Invalid API key' }),
       error: 'The weather service does not accept the key. Check OPENWEATHERMAP_API_KEY.',
-      ja: '天気サービスがキーを受け付けません。',
+      ja: '天気サービスがキーを受け付けません。OPENWEATHERMAP_API_KEY を確認してください。',
     },
     {
       what: 'a fault of its own',
@@ -153,7 +153,7 @@ describe('the weather with a key', () => {
       timeoutMs: 1000,
       answer: () => undefined,
       error: 'The weather service did not answer for Tokyo. Try again later.',
-      ja: '天気サービスから応答がありません。',
+      ja: '天気サービスから応答がありません。あとでもう一度お試しください。',
     },
     {
       what: 'an answer that never ends',
@@ -161,13 +161,13 @@ describe('the weather with a key', () => {
       answer: (_: IncomingMessage, response: ServerResponse) =>
         void response.writeHead(200).write('{"main":'),
       error: 'The weather service did not answer for Tokyo. Try again later.',
-      ja: '天気サービスから応答がありません。',
+      ja: '天気サービスから応答がありません。あとでもう一度お試しください。',
     },
     {
       what: 'a connection that breaks',
       answer: (request: IncomingMessage) => void request.socket.destroy(),
       error: 'The weather service did not answer for Tokyo. Try again later.',
-      ja: '天気サービスから応答がありません。',
+      ja: '天気サービスから応答がありません。あとでもう一度お試しください。',
     },
   ])('$what is told as it was, in both languages, and not kept', async ({ answer, timeoutMs, error, ja }) => {
     const service = await weatherService(answer);

@@ -23,8 +23,11 @@ export const page: typeof en.page = {
 export const reasons: readonly [RegExp, string][] = [
   [/location is missing/i, '場所が指定されていません。'],
   [/weather service does not know/i, '天気サービスにその場所がありません。'],
-  [/weather service does not accept/i, '天気サービスがキーを受け付けません。'],
-  [/weather service did not answer/i, '天気サービスから応答がありません。'],
+  [
+    /weather service does not accept/i,
+    '天気サービスがキーを受け付けません。OPENWEATHERMAP_API_KEY を確認してください。',
+  ],
+  [/weather service did not answer/i, '天気サービスから応答がありません。あとでもう一度お試しください。'],
   [/weather service answered with status/i, '天気サービスでエラーが起きました。'],
   [/weather service sent/i, '天気サービスの応答を読み取れません。'],
 ];

@@ -8,6 +8,7 @@ import type { AuditLine } from './audit-line.ts';
 const DOTS: Readonly<Record<AuditLine['kind'], string>> = {
   issued: 'bg-warn',
   approved: 'bg-accent',
+  answered: 'bg-accent',
   denied: 'bg-bad',
   expired: 'bg-soft',
   consumed: 'bg-good',

@@ -3,7 +3,7 @@ import { http } from '../sessions/http.ts';
 /** One step of an approval, as the server keeps it. */
 export interface AuditLine {
   at: number;
-  kind: 'issued' | 'approved' | 'denied' | 'expired' | 'consumed' | 'refused';
+  kind: 'issued' | 'approved' | 'answered' | 'denied' | 'expired' | 'consumed' | 'refused';
   sessionId: string;
   user: string;
   approvalId: string | null;

@@ -39,7 +39,7 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'cut_off':
       return [m.cutTitle, m.cutStoredText, true];
     case 'model_error':
-      return [m.modelTitle, m.texts(error.message) || m.modelText, true];
+      return stopped(error, m);
     case 'model_not_configured':
       return [m.unconfiguredTitle, m.texts(error.message) || m.unconfiguredText, false];
     case 'internal':
@@ -85,6 +85,14 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
   if (error.message.startsWith('The model is not configured')) {
     return meaning('model_not_configured', error, m);
   }
-  // What the server says inside an answer is meant for the user.
-  return [m.modelTitle, m.texts(error.message) || m.modelText, true];
+  return stopped(error, m);
+}
+
+/** Why the agent stopped. The server's text is meant for the user. */
+function stopped({ message }: Error, m: Messages['errors']): [string, string, boolean] {
+  const isOfServer = /^(The conversation cannot be read or stored|Something went wrong on the server)/.test(
+    message,
+  );
+  if (isOfServer) return [m.serverTitle, m.serverText, true];
+  return [m.modelTitle, m.texts(message) || m.modelText, true];
 }

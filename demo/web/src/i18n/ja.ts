@@ -223,13 +223,14 @@ export const ja: Messages = {
 
   signIn: {
     states: {
-      needed: 'サインインが必要です',
-      processing: 'サインイン済み、実行中',
-      approved: 'サインイン済み',
+      needed: 'ログインが必要です',
+      processing: 'ログイン済み、実行中',
+      approved: 'ログイン済み',
     },
-    text: (host) => `新しい画面で ${host} にサインインしてください。そのあと、ここで続けます。`,
-    open: 'サインイン',
-    keys: (open, deny) => `${open} サインイン、${deny} 拒否`,
+    text: (host) =>
+      `新しいウィンドウで ${host} にログインしてください。そのあと、アシスタントがここで続けます。`,
+    open: 'ログイン',
+    keys: (open, deny) => `${open} ログイン、${deny} 拒否`,
   },
 
   tools: {
@@ -299,7 +300,7 @@ export const ja: Messages = {
       remove: '会話を削除できませんでした。あとでもう一度お試しください。',
       rename: '名前を保存できませんでした。あとでもう一度お試しください。',
     },
-    waiting: '承認待ち',
+    waiting: '回答待ち',
     broken: '失敗',
     today: '今日',
     yesterday: '昨日',

@@ -56,6 +56,10 @@ const TEXTS: Translations = [
   [/^The person who approved is no longer signed in$/, '承認したユーザーはすでにログアウトしています。'],
   [/^Cancelled by the agent$/, 'アシスタントが取りやめました。'],
   [/^The arguments of the call could not be read$/, '呼び出しの内容を読み取れませんでした。'],
+  [
+    /^The (?:call|approval request) could not be stored/,
+    'サーバーに保存できなかったため、実行されませんでした。',
+  ],
   [/^The call was not completed$/, '完了しませんでした。'],
   [/^Superseded by a newer message$/, '新しいメッセージに置き換えられました。'],
   [/^Interrupted by the user$/, 'あなたが停止しました。'],

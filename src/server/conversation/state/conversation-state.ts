@@ -233,7 +233,7 @@ export class ConversationState {
     context.emit({
       type: 'log',
       level: 'error',
-      text: 'a write failed: what depends on it was discarded, and the client got an error; check the store',
+      text: 'a write failed: the output that depends on it was discarded, and the client got an error; check the store',
       fields,
     });
     switch (purpose?.for) {

@@ -108,7 +108,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
 
   return {
     async createSession(key, state, events): Promise<StoredSession> {
-      if (find(key) !== undefined) throw new StoreError(`The session ${key.id} exists.`);
+      if (find(key) !== undefined) throw new StoreError(`The session ${key.id} exists already.`);
       const session = new HeldSession(++lastSession, key.id, states.prepare(key, '{}', state)(), now());
       const user = userName(key.app, key.user);
       const ofUser = sessions.get(user);
