@@ -78,7 +78,7 @@ export interface DeferredExecution extends DeferredPlace {
  */
 export type Outcome =
   | { kind: 'output'; output: unknown; actions: EventActions; session: Session; files?: FileChunk[] }
-  | { kind: 'error'; errorText: string }
+  | { kind: 'error'; errorText: string; actions?: EventActions; files?: FileChunk[] }
   | { kind: 'asks'; question: Question }
   | { kind: 'waits' };
 
@@ -93,6 +93,7 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   const override = pluginIn(execution)?.override;
   const isWaived = override !== undefined && !override.includes(tool.name);
   let link: CallLink | undefined;
+  let actions: EventActions | undefined;
   try {
     link = await tools.link(callId, tool);
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
@@ -104,6 +105,7 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
       const answering = { ...execution, answer };
       const start = (session: Session) => {
         const context = toolContextOf({ ...answering, session }, abortSignal, isConfirmed, link);
+        actions = context.actions;
         const call = { tool, agent, args, context };
         return { context, call, ended: tools.start(abortSignal, () => callTool(call, execution)) };
       };
@@ -132,7 +134,8 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
       return await answered(call, output, execution.outer ?? session);
     });
   } catch (error) {
-    return failure(error);
+    // The files that the tool saved before it failed are stored already.
+    return actions ? { ...failure(error), actions } : failure(error);
   } finally {
     link?.close();
   }
@@ -190,7 +193,7 @@ function toolContextOf(
   );
 }
 
-function failure(error: unknown): Outcome {
+function failure(error: unknown): Extract<Outcome, { kind: 'error' }> {
   return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
 }
 

@@ -3,6 +3,7 @@ import {
   type Context,
   createEventActions,
   type Event,
+  type EventActions,
   isAgentTool,
   type Session,
 } from '@google/adk';
@@ -318,15 +319,21 @@ export class ServerTools {
     const release = await this.take(tool, context.abortSignal);
     if (!release) throw new Error('The call was aborted.');
     let link: CallLink | undefined;
+    let saved: EventActions['artifactDelta'] = {};
     try {
       link = await this.link(context.functionCallId, tool);
       if (context.abortSignal?.aborted) throw new Error('The call was aborted.');
       return await this.run(tool, context.abortSignal, async (signal) => {
         const own = apart(context, signal, link);
+        saved = own.actions.artifactDelta;
         const output = await this.start(signal, () => work(own));
         if (!signal.aborted) keep(own, context);
         return output;
       });
+    } catch (error) {
+      // The files that the tool saved before it failed are stored already, so they are shown.
+      Object.assign(context.actions.artifactDelta, saved);
+      throw error;
     } finally {
       link?.close();
       release();

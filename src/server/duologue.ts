@@ -13,6 +13,7 @@ import {
 } from './access/limits.ts';
 import { Commands } from './api/commands.ts';
 import { createServerApi, type ServerApi } from './api/server-api.ts';
+import { PendingSends } from './clients/requests.ts';
 import { type Clock, neverSetBack, settlesWithin, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
@@ -197,6 +198,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     pacing: { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 3000) },
     basePath: (options.basePath ?? '').replace(/\/$/, ''),
     chatSocket: options.chatSocket === false ? null : { path: '/ws', onAbort: 'stop', ...options.chatSocket },
+    sends: new PendingSends(),
     isClosing: () => closing,
     isLeaving: () => closing || leaving !== null,
     inspect: options.inspect ?? false,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { imageHeader } from '../models/embedded/image-header.ts';
 import { isTextType } from '../models/text-files.ts';
 import {
@@ -220,4 +221,10 @@ export function withAddresses(messages: Message[], base: string): Message[] {
       part.type === 'file' && part.url.startsWith('/sessions/') ? { ...part, url: base + part.url } : part,
     ),
   }));
+}
+
+/** A hash of the texts of a user message; all files are treated as equal. Keeping the texts themselves would double the memory of a long conversation. */
+export function fingerprint(parts: readonly { type: string; text?: string }[]): string {
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join('\n');
+  return createHash('sha256').update(text).digest('base64');
 }

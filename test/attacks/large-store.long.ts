@@ -43,6 +43,7 @@ const requests = (id: string): [string, string, string, object?][] => [
   ['GET /sign-in/callback', 'GET', '/sign-in/callback?state=none&code=none'],
   ['POST /sign-in/callback', 'POST', '/sign-in/callback', { state: 'none', code: 'none' }],
   ['GET /stream/:id/stream', 'GET', `/stream/${id}/stream`],
+  ['POST /stream/:id/settled', 'POST', `/stream/${id}/settled`, {}],
   ['POST /stream/:id/received', 'POST', `/stream/${id}/received`, { last: 'gone:1' }],
   ['PATCH /sessions/:id', 'PATCH', `/sessions/${id}`, { title: 'A title' }],
   ['POST /stream', 'POST', '/stream', { id, messages: says('hi') }],

@@ -27,6 +27,18 @@ const saver = (name: string, artifact: Part = csv, more: { needsApproval?: boole
     execute: async (_input, context) => ({ version: await context.saveArtifact(name, artifact) }),
   });
 
+/** A tool that saves an artifact, and then fails. */
+const failing = (more: { needsApproval?: boolean } = {}) =>
+  defineTool({
+    name: 'save',
+    description: 'Saves, and fails.',
+    ...more,
+    execute: async (_input, context) => {
+      await context.saveArtifact('a.csv', csv);
+      throw new Error('The disk is full.');
+    },
+  });
+
 /** A server whose agent calls the tool with each message. */
 const server = (tool: BaseTool, options: Partial<DuologueOptions> = {}) =>
   harness(
@@ -112,6 +124,67 @@ describe('a saved artifact', () => {
     const { messages } = (await (await get('/sessions/chat-1')).json()) as { messages: Message[] };
     expect(messages[1]?.parts.map(({ type }) => type)).toEqual(['tool-save', 'file', 'text']);
     expect(await (await fetch(file.url)).text()).toBe('a,b\n1,2\n');
+  });
+
+  it.each([
+    ['a tool', failing(), false],
+    ['a tool that needs approval', failing({ needsApproval: true }), true],
+    [
+      'a native tool of ADK',
+      new FunctionTool({
+        name: 'save',
+        description: 'Saves, and fails.',
+        parameters: z.object({}),
+        execute: async (_input, context) => {
+          await context?.saveArtifact('a.csv', csv);
+          throw new Error('The disk is full.');
+        },
+      }),
+      false,
+    ],
+  ] as const)('[S12b] is shown when %s fails after it, in both modes', async (_, tool, needsApproval) => {
+    const failed = { type: 'tool-output-error', toolCallId: 'call-0' };
+    const file = {
+      type: 'file',
+      mediaType: 'text/csv',
+      url: expect.stringContaining('name=a.csv&version=0'),
+    };
+    const shown = (chunks: readonly Chunk[]) =>
+      chunks.filter(({ type }) => type === 'tool-output-error' || type === 'file');
+    const made = server(tool);
+    let { chunks } = await made.post(say('go'));
+    if (needsApproval) {
+      const approval = {
+        id: (chunks.find(({ type }) => type === 'tool-approval-request') as { approvalId: string })
+          .approvalId,
+        approved: true,
+      };
+      const part = {
+        type: 'tool-save',
+        toolCallId: 'call-0',
+        state: 'approval-responded',
+        input: {},
+        approval,
+      };
+      const { messages } = await (await made.get('/sessions/chat-1')).json();
+      ({ chunks } = await made.post({ id: 'chat-1', messages: [{ ...messages[1], parts: [part] }] }));
+    }
+    expect(shown(chunks)).toMatchObject([failed, file]);
+    expect((await messagesOf(made))[1]?.parts.map(({ type }) => type)).toEqual(['tool-save', 'file', 'text']);
+
+    const { connect, get } = await live([[call('save', {}, 'call-0')], [text('Saved.')]], [tool], {
+      approvalTimeoutMs: null,
+    });
+    const socket = await connect('?session=chat-1');
+    socket.say('go');
+    if (needsApproval) {
+      await socket.chunk('finish-step');
+      socket.send('tool_result', { toolCallId: 'call-0', status: 'approved' });
+    }
+    await socket.done();
+    expect(shown(socket.chunks)).toMatchObject([failed, file]);
+    const { messages } = (await (await get('/sessions/chat-1')).json()) as { messages: Message[] };
+    expect(messages[1]?.parts.map(({ type }) => type)).toEqual(['tool-save', 'file', 'text']);
   });
 
   it('[S12c] is there after a restart, with its message', async () => {

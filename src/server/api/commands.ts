@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Answer, type ErrorCode, ProtocolError, readInput } from '../../protocol/index.ts';
 import type { Engine } from '../engine.ts';
 import { Elsewhere, NotHere } from '../nodes/elsewhere.ts';
-import { askNode } from '../nodes/forward.ts';
+import { askNode, withoutBody } from '../nodes/forward.ts';
 import type { ClusterNode } from '../nodes/node.ts';
 import type { Session } from '../registry/session.ts';
 import { checkSessionId } from '../registry/session-registry.ts';
@@ -63,10 +63,9 @@ export class Commands {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
     });
-    const asked = { request, body: () => null, isRepeatable: () => true, handedOn: () => undefined };
     try {
       const outcome = await node.route<Outcome>(
-        asked,
+        withoutBody(request),
         async () => this.#outcomeOf(command),
         async (handover, end) => {
           if (!isWritten) await directory.putCommand(id, JSON.stringify(command));

@@ -120,6 +120,11 @@ export class Requests {
     this.answering = null;
   }
 
+  /** Finds a request that needs a reply still. */
+  get(id: number): PendingRequest | undefined {
+    return this.open.get(id);
+  }
+
   /** Finds the request with this `requestId` that a client sent to this process before. */
   made(name: string | undefined): PendingRequest | null {
     if (name === undefined) return null;
@@ -222,5 +227,32 @@ export class PrivateReplies implements Requester {
   /** Removes and returns the replies. It is called for every token, so it creates no new array when there are none. */
   take(): readonly Chunk[] {
     return this.chunks.length === 0 ? NO_CHUNKS : this.chunks.splice(0);
+  }
+}
+
+/**
+ * The requests to each chat that this process has read from sockets of the AI SDK's own transport and that are not answered yet, because they start or are on
+ * their way to the owner of the session. While there is one, no client gets `no-active` for the chat.
+ */
+export class PendingSends {
+  private readonly pending = new Map<string, Set<Promise<unknown>>>();
+
+  /** Adds a request to a chat until it is answered. */
+  add<T>(user: string, chat: string, answered: Promise<T>): Promise<T> {
+    const key = JSON.stringify([user, chat]);
+    const all = this.pending.get(key) ?? new Set();
+    this.pending.set(key, all);
+    all.add(answered);
+    const remove = () => {
+      all.delete(answered);
+      if (all.size === 0 && this.pending.get(key) === all) this.pending.delete(key);
+    };
+    answered.then(remove, remove);
+    return answered;
+  }
+
+  /** Resolves when the requests so far were answered. */
+  async settled(user: string, chat: string): Promise<void> {
+    await Promise.allSettled(this.pending.get(JSON.stringify([user, chat])) ?? []);
   }
 }

@@ -146,6 +146,8 @@ export class ClientRequests {
     const known = await this.responseOf(name);
     if (known) return known;
     await this.size.check(parts);
+    const repeated = this.responseToCopy(message);
+    if (repeated) return repeated;
     const replies = new PrivateReplies();
     const request = this.newRequest({ name, logged }, { requester: replies });
     const asked = refOf(request, message);
@@ -307,6 +309,28 @@ export class ClientRequests {
     if (!accepted) return null;
     requester?.accepted(accepted);
     return Promise.resolve();
+  }
+
+  /** The response to a message that a stock client sent before, under the name of another request; null when the message has to be answered. */
+  private responseToCopy({ repeats, ...message }: PostedMessage): Promise<SseResponse> | null {
+    const { state, requests, reading } = this.context;
+    const copy = repeats === undefined ? null : state.copyOf(message);
+    if (!copy) return null;
+    if ('request' in copy) {
+      const { feed } = reading;
+      return requests.get(copy.request)?.taken.then((from) => ({ feed, from })) ?? null;
+    }
+    if (!copy.isNewest && repeats === 'newest') return null;
+    return this.replayed(copy.isNewest);
+  }
+
+  private async replayed(isNewest: boolean): Promise<SseResponse> {
+    const response = isNewest ? await this.context.reading.replay(true) : null;
+    if (response) return response;
+    throw new ProtocolError(
+      'nothing_to_answer',
+      'This message was accepted before. Reload the page to see its answer.',
+    );
   }
 
   /** The response to an earlier POST of the same name, from the log or the store; null when there is none. */

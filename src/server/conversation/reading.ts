@@ -182,8 +182,11 @@ export class Reading {
     if (place !== null && place > this.confirmed) this.confirmed = place;
   }
 
-  /** The newest response, running or over, from the first chunk of its message on. Null when there is none, or when a client has confirmed all of it. */
-  async replay(): Promise<SseResponse | null> {
+  /**
+   * The newest response, running or over, from the first chunk of its message on; null when there is none, or when a client has confirmed all of it, unless
+   * `isRequested`.
+   */
+  async replay(isRequested = false): Promise<SseResponse | null> {
     const { state, runner, output } = this.context;
     // A request that is starting has no chunk yet, and the last chunks of a response may wait for the store. Wait for both.
     const isBetween = () => (state.isBusy ? state.current === null : state.isStarting);
@@ -194,7 +197,7 @@ export class Reading {
     const current = state.isBusy ? state.current : null;
     const start = current === null ? null : output.startOf(current);
     if (start !== null) return { from: start - 1, endsAfter: log.last, ...whole };
-    if (this.isConfirmed()) return null;
+    if (!isRequested && this.isConfirmed()) return null;
     const newest = this.newestIn(log);
     if (newest === null) return null;
     const begin = newest === undefined ? null : output.startOf(newest);

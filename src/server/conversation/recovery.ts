@@ -10,7 +10,7 @@ import {
 import { hasOutcome } from '../../protocol/tool-call.ts';
 import type { Engine } from '../engine.ts';
 import { turnFinished } from '../events/call-events.ts';
-import { partsOf } from '../files.ts';
+import { fingerprint, partsOf } from '../files.ts';
 import {
   Approvals,
   decisionIn,
@@ -34,7 +34,6 @@ import { textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { MessageRequest, Recovered } from './state/inputs.ts';
-import { fingerprint } from './state/messages.ts';
 
 /** The session to recover, with the server's engine and the agent's history. */
 export interface RecoverySource {

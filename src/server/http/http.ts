@@ -21,7 +21,7 @@ import {
   stopSession,
 } from './session-routes.ts';
 import { completeSignIn, signInPage } from './sign-in-routes.ts';
-import { confirmStream, postStream, resumeStream, watchSession } from './stream-routes.ts';
+import { confirmStream, postStream, resumeStream, settleSends, watchSession } from './stream-routes.ts';
 
 const ROUTES: Route[] = [
   { method: 'GET', path: /^\/health$/, isPublic: true, isAnyHost: true, run: health },
@@ -30,6 +30,7 @@ const ROUTES: Route[] = [
   { method: 'POST', path: /^\/stream$/, limited: true, run: postStream },
   { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
   { method: 'POST', path: /^\/stream\/([^/]+)\/received$/, run: confirmStream },
+  { method: 'POST', path: /^\/stream\/([^/]+)\/settled$/, run: settleSends },
   { method: 'GET', path: /^\/live$/, run: notUpgraded },
   { method: 'GET', path: /^\/sessions$/, run: listSessions },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/watch$/, run: watchSession },
@@ -112,9 +113,17 @@ export interface FramedRequest {
 
 /** Answers a request of a frame as if it had come over HTTP, here or at the owner of its session. Rejects when the request is refused. */
 export async function answerFramed(framed: FramedRequest, context: HttpContext): Promise<Reply> {
-  const { method, path, search = '', body = {}, handshake, requestId } = framed;
+  const { method, path, body = {}, identity, requestId } = framed;
   const route = routesAt(path, context).find((one) => one.method === method);
   if (!route) throw new ProtocolError('not_found', 'There is no such route.');
+  return run(route, path, framedRequest(framed, context), requestId, context, { identity, body });
+}
+
+/** The HTTP request that a frame stands for. */
+export function framedRequest(
+  { method, path, search = '', handshake }: Omit<FramedRequest, 'identity' | 'requestId' | 'body'>,
+  context: HttpContext,
+): Request {
   const url = new URL(handshake.url);
   url.pathname = context.basePath + path;
   for (const name of ['last', 'replay']) url.searchParams.delete(name);
@@ -122,8 +131,7 @@ export async function answerFramed(framed: FramedRequest, context: HttpContext):
   const headers = new Headers(handshake.headers);
   headers.delete('last-event-id');
   if (method === 'POST') headers.set('content-type', 'application/json');
-  const request = new Request(url.href.replace(/^ws/, 'http'), { method, headers });
-  return run(route, path, request, requestId, context, { identity: framed.identity, body });
+  return new Request(url.href.replace(/^ws/, 'http'), { method, headers });
 }
 
 async function run(

@@ -4,6 +4,7 @@ import type { Access } from '../access/access.ts';
 import type { ByteBudget, RateLimit, RateLimiter, UserQueue } from '../access/limits.ts';
 import type { Identity } from '../access/sign-in.ts';
 import type { Commands } from '../api/commands.ts';
+import type { PendingSends } from '../clients/requests.ts';
 import type { Engine } from '../engine.ts';
 import type { LargeJson } from '../large-json.ts';
 import type { ClusterNode } from '../nodes/node.ts';
@@ -52,6 +53,8 @@ export interface HttpContext {
   basePath: string;
   /** The path of sockets for the AI SDK's own transport, and what an `abort` frame does; null when the server has no such sockets. */
   chatSocket: ChatSocketOptions | null;
+  /** The unanswered requests over sockets of the AI SDK's own transport at this node. */
+  sends: PendingSends;
   isClosing: () => boolean;
   /** Whether the server is closing, or about to close, so that balancers should send no more requests to it. */
   isLeaving: () => boolean;

@@ -33,7 +33,7 @@ export async function postStream({
   const { limits, confirmations, toolRequest } = context.engine.options;
   const body = await read(limits.bodyBytes);
   const forTools = toolRequest ? toolRequestOf(toolRequest, request.headers, body) : undefined;
-  const { trigger = 'submit-message' } = body;
+  const { trigger = 'submit-message', messageId: named } = body;
   if (!TRIGGERS.some((known) => known === trigger))
     throw new ProtocolError('bad_request', `"trigger" must be one of ${TRIGGERS.join(', ')}.`);
   const requestId = requestNameIn(body, limits);
@@ -73,7 +73,11 @@ export async function postStream({
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
   const { metadata } = input;
-  const response = await session.post({ id: input.id, parts, metadata, requestId, logged, forTools });
+  // A stock client names a message that it edits, or the newest one, which it sends again. The others it can only have sent again without knowing.
+  const which = named === undefined ? 'any' : 'newest';
+  const repeats = body.stock === true && trigger === 'submit-message' ? which : undefined;
+  const names = { requestId, logged, forTools };
+  const response = await session.post({ id: input.id, parts, metadata, repeats, ...names });
   return responseReply({ hasOnlyReplies, ...response }, id, { context, request });
 }
 
@@ -147,6 +151,12 @@ export async function confirmStream({ context, user, body, params: [id = ''] }: 
   if (typeof last !== 'string') throw new ProtocolError('bad_request', '"last" must be a chunk id.');
   const session = await context.sessions.find(user, id);
   session?.confirm(last);
+  return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
+}
+
+/** Answers when this node has answered every request to a session that its sockets have read. Another node asks before it says that there is no response. */
+export async function settleSends({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  await context.sends.settled(user, id);
   return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
 }
 

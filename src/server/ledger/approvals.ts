@@ -386,6 +386,8 @@ export interface Failure {
   errorText: string;
   interrupted?: true;
   declined?: true;
+  /** The files that the tool saved before it failed. */
+  files?: FileChunk[];
 }
 
 /** The outcome of a call that an interruption ended. */
@@ -420,7 +422,7 @@ export function endEvent(call: CallRecord, outcome: CallOutcome): Event {
   const isOutput = outcome.kind === 'output';
   const event = responseEvent(call, [{ id, name, response }], isOutput ? outcome.actions : undefined, {
     settled: outcome.kind,
-    ...(isOutput ? withSavedFiles(outcome.files ?? []) : {}),
+    ...(outcome.kind === 'denied' ? {} : withSavedFiles(outcome.files ?? [])),
     ...(isOutput && response !== outcome.output ? { wrapped: true } : {}),
   });
   const within = call.agents?.within;

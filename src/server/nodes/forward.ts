@@ -53,6 +53,28 @@ export interface Handover {
   signal: AbortSignal;
 }
 
+/** A request that can be forwarded to another node. */
+export interface ForwardableRequest {
+  request: Request;
+  /** Returns the body if it was read already; null when there is none. */
+  body: () => string | null;
+  /** Whether the request may be repeated when its outcome is unknown. */
+  isRepeatable: () => boolean;
+  /** Called when another node answers the request. */
+  handedOn: () => void;
+}
+
+/** A request without a body, which may be repeated. */
+export const withoutBody = (request: Request): ForwardableRequest => ({
+  request,
+  body: () => null,
+  isRepeatable: () => true,
+  handedOn: () => undefined,
+});
+
+/** Forwards a request; null when the other node does not own the session. An implementation calls `end` when the response is over. */
+export type Forwarding<T> = (handover: Handover, end: () => void) => Promise<T | null>;
+
 /**
  * Sends the request to another node. Throws `Unreached` when no part of it arrived, and another error when it is unknown whether the node has handled
  * it.

@@ -15,13 +15,15 @@ import { Elsewhere, EngineAway, NotHere } from './elsewhere.ts';
 import { Fitness, type NodeEngine } from './fitness.ts';
 import {
   FORWARDED,
+  type ForwardableRequest,
+  type Forwarding,
   forward,
   forwardUpgrade,
-  type Handover,
   isFit,
   NOT_HERE,
   reach,
   Unreached,
+  withoutBody,
 } from './forward.ts';
 import { NodeLease } from './lease.ts';
 import { nodeNameOf, Peers } from './peers.ts';
@@ -56,20 +58,6 @@ export interface NodeContext extends NodeOptions {
   /** Called when this node cannot use an engine and another node can. */
   onUnfit: (away: readonly NodeEngine[]) => void;
 }
-
-/** A request that can be forwarded to another node. */
-export interface ForwardableRequest {
-  request: Request;
-  /** Returns the body if it was read already; null when there is none. */
-  body: () => string | null;
-  /** Whether the request may be repeated when its outcome is unknown. */
-  isRepeatable: () => boolean;
-  /** Called when another node answers the request. */
-  handedOn: () => void;
-}
-
-/** Forwards a request; null when the other node does not own the session. An implementation calls `end` when the response is over. */
-type Forwarding<T> = (handover: Handover, end: () => void) => Promise<T | null>;
 
 /** The number of the failed attempt to connect to another node that is logged. The first is not, because the other node may not listen yet. */
 const LOGGED_ATTEMPT = 2;
@@ -252,9 +240,8 @@ export class ClusterNode implements Lease {
 
   /** Opens a socket here, or connects its stream to the node that owns the session; then the result is null. */
   async admit<T>(request: Request, here: () => Promise<T>, stream: Duplex, head: Buffer): Promise<T | null> {
-    const asked = { request, body: () => null, isRepeatable: () => true, handedOn: () => undefined };
     const admitted = await this.route<{ session: T | null }>(
-      asked,
+      withoutBody(request),
       async () => ({ session: await here() }),
       async (handover, end) => {
         if (!(await forwardUpgrade(handover, stream, head))) return null;
@@ -264,6 +251,19 @@ export class ClusterNode implements Lease {
       },
     );
     return admitted.session;
+  }
+
+  /** Sends a request to every other living node. Resolves when each has answered or died. */
+  async askOthers(request: Request): Promise<void> {
+    const { nodes } = await this.#context.directory.living();
+    const others = nodes.filter((node) => node.name !== this.place.name && !this.#peers.isDead(node));
+    const ask = (node: NodePlace) =>
+      this.#ask(withoutBody(request), node, async (handover, end) => {
+        const { body } = await forward(handover, null);
+        body.resume().once('close', end);
+        return true;
+      });
+    await Promise.all(others.map(ask));
   }
 
   /** Ends the lease, the timers and the forwarded streams of this node. */

@@ -11,15 +11,20 @@ export async function storedOutcome(
   outcome: Outcome,
   toolName: string,
 ): Promise<Outcome> {
-  if (outcome.kind === 'error') return { kind: 'error', errorText: String(outcome.errorText) };
-  if (outcome.kind !== 'output') return outcome;
+  if (outcome.kind !== 'output' && outcome.kind !== 'error') return outcome;
+  const saved = outcome.actions ? await engine.savedFiles(key, outcome.actions) : [];
+  const files = saved.length === 0 ? {} : { files: saved };
+  if (outcome.kind === 'error') return { kind: 'error', errorText: String(outcome.errorText), ...files };
   try {
     const text = JSON.stringify(outcome.output) ?? 'null';
     JSON.stringify(outcome.actions);
     const output = JSON.parse(text) as unknown;
-    const files = await engine.savedFiles(key, outcome.actions);
-    return files.length === 0 ? { ...outcome, output } : { ...outcome, output, files };
+    return { ...outcome, output, ...files };
   } catch {
-    return { kind: 'error', errorText: `${toolName} ran, but its output cannot be written as JSON.` };
+    return {
+      kind: 'error',
+      errorText: `${toolName} ran, but its output cannot be written as JSON.`,
+      ...files,
+    };
   }
 }

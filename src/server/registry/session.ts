@@ -120,6 +120,11 @@ export interface PostedMessage extends PostNames {
   id: string | undefined;
   parts: AdmittedPart[];
   metadata?: PageMetadata | undefined;
+  /**
+   * Which message of the session with the same id and content this one repeats: then no turn starts, and the response to that message is sent again. Absent when
+   * it repeats none, so that it replaces such a message and everything after it.
+   */
+  repeats?: 'any' | 'newest' | undefined;
 }
 
 /** A POST that asks to continue an assistant message that was cut off. */

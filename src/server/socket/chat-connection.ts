@@ -2,6 +2,7 @@ import { readChatFrame, readChatFrameValue } from '../../protocol/chat-frames.ts
 import { ERRORS, type ErrorCode, ProtocolError, toProtocolError } from '../../protocol/index.ts';
 import type { ChatReply, ChatRequest } from '../../protocol/wire/chat-frames.ts';
 import type { HeldBytes } from '../access/limits.ts';
+import type { PendingSends } from '../clients/requests.ts';
 import type { Clock } from '../clock.ts';
 import type { FramedRequest } from '../http/http.ts';
 import type { Reply } from '../http/reply.ts';
@@ -37,8 +38,11 @@ export interface ChatConnectionContext {
   onAbort: ChatSocketOptions['onAbort'];
   /** Answers a request as the HTTP routes do, here or at the owner of its session. */
   ask: (asked: RoutedFrame) => Promise<Reply>;
-  /** The unanswered requests to each chat, from all sockets of the user in this process. */
-  sends: Pick<PendingSends, 'add' | 'settled'>;
+  /** The unanswered requests to the chats of all users, over all sockets at this node. */
+  sends: PendingSends;
+  user: string;
+  /** Sends a request to every other node, and resolves when all have answered; null when there are no other nodes. */
+  askOthers: ((asked: RoutedFrame) => Promise<void>) | null;
   onEnd: (connection: ChatConnection) => void;
 }
 
@@ -182,7 +186,7 @@ export class ChatConnection implements AcceptedSocket {
     const { id: chat } = frame;
     if (this.open.has(requestId)) return;
     if (this.open.size >= MAX_RESPONSES) throw new ProtocolError('busy', TOO_MANY, { requestId });
-    const { ask, clock, sends } = this.context;
+    const { ask, clock, sends, user } = this.context;
     const path = `/stream/${encodeURIComponent(chat)}/stream`;
     const response = new ChatResponse({
       requestId,
@@ -193,13 +197,22 @@ export class ChatConnection implements AcceptedSocket {
     });
     const answered =
       frame.type === 'send'
-        ? sends.add(chat, ask({ method: 'POST', path: '/stream', body: postOf(frame) }))
-        : // The client resumes a response whose request may still be on its way.
-          sends.settled(chat).then(() => ask({ method: 'GET', path, search: 'replay=1' }));
+        ? sends.add(user, chat, ask({ method: 'POST', path: '/stream', body: postOf(frame) }))
+        : this.resume(chat, { method: 'GET', path, search: 'replay=1' });
     this.open.set(requestId, { chat, response, answered });
     const done = answered.then((reply) => this.relay(frame, reply, response));
     done.catch((thrown: unknown) => this.refuse(requestId, toProtocolError(thrown), thrown));
     return answered.catch(() => undefined);
+  }
+
+  /** Asks for the newest response to a chat. The request that the client lost may still be on its way to the owner, from this node or another one. */
+  private async resume(chat: string, replay: RoutedFrame): Promise<Reply> {
+    const { ask, sends, user, askOthers } = this.context;
+    await sends.settled(user, chat);
+    const reply = await ask(replay);
+    if (reply.status !== 204 || !askOthers) return reply;
+    await askOthers({ method: 'POST', path: `/stream/${encodeURIComponent(chat)}/settled` });
+    return ask(replay);
   }
 
   private async relay(
@@ -294,27 +307,4 @@ function postOf({
 }: Extract<ChatRequest, { type: 'send' }>): Record<string, unknown> {
   const own = typeof body === 'object' && !Array.isArray(body) ? body : {};
   return { ...own, id, messages: messages.slice(-1), trigger, messageId, requestId, stock: true };
-}
-
-/** The unanswered requests to each chat. A `resume` frame waits for them: the response that the client wants to resume may not have begun yet. */
-export class PendingSends {
-  private readonly pending = new Map<string, Set<Promise<unknown>>>();
-
-  /** Keeps a request to a chat until it is answered, and returns its promise. */
-  add<T>(chat: string, answered: Promise<T>): Promise<T> {
-    const all = this.pending.get(chat) ?? new Set();
-    this.pending.set(chat, all);
-    all.add(answered);
-    const remove = () => {
-      all.delete(answered);
-      if (all.size === 0 && this.pending.get(chat) === all) this.pending.delete(chat);
-    };
-    answered.then(remove, remove);
-    return answered;
-  }
-
-  /** Resolves when all requests that were added before this call are answered. */
-  async settled(chat: string): Promise<void> {
-    await Promise.allSettled(this.pending.get(chat) ?? []);
-  }
 }

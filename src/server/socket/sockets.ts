@@ -3,7 +3,7 @@ import { ProtocolError, type SessionInfo, toProtocolError } from '../../protocol
 import { type RateLimiter, rateLimited } from '../access/limits.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { withAddresses } from '../files.ts';
-import { answerFramed, type FramedRequest, requestIdOf } from '../http/http.ts';
+import { answerFramed, type FramedRequest, framedRequest, requestIdOf } from '../http/http.ts';
 import { type HttpContext, nodesOf } from '../http/route.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
 import { FORWARDED } from '../nodes/forward.ts';
@@ -11,7 +11,7 @@ import { parseSoundPlace } from '../output/utterances.ts';
 import type { Session } from '../registry/session.ts';
 import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
 import { toolRequestOf } from '../tool-request.ts';
-import { ChatConnection, PendingSends } from './chat-connection.ts';
+import { ChatConnection } from './chat-connection.ts';
 import { ConnectionCounts } from './connection-counts.ts';
 import { type AcceptedSocket, DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { SocketConnection } from './socket-connection.ts';
@@ -52,8 +52,6 @@ export class Sockets {
   private readonly open = new Set<SocketConnection | ChatConnection>();
   private readonly answers: RateLimiter;
   private readonly counts: ConnectionCounts;
-  /** The unanswered requests of clients with the AI SDK's own transport, by user and chat. */
-  private readonly sends = new PendingSends();
 
   constructor(context: HttpContext, limits: Partial<SocketLimits> = {}) {
     this.context = context;
@@ -230,7 +228,7 @@ export class Sockets {
     identity: Identity,
     countOut: () => void,
   ): ChatConnection {
-    const { engine, large, budget, chatSocket } = this.context;
+    const { engine, large, budget, chatSocket, sends, node } = this.context;
     const { logger, clock, signIn, newId } = engine;
     const { user } = identity;
     let unwatch: () => void = () => undefined;
@@ -244,10 +242,9 @@ export class Sockets {
       held: budget.open(user),
       arrivalMs: budget.limits.arrivalMs,
       onAbort: chatSocket?.onAbort ?? 'stop',
-      sends: {
-        add: (chat, answered) => this.sends.add(JSON.stringify([user, chat]), answered),
-        settled: (chat) => this.sends.settled(JSON.stringify([user, chat])),
-      },
+      sends,
+      user,
+      askOthers: node && ((asked) => node.askOthers(framedRequest({ ...asked, handshake }, this.context))),
       ask: (asked) => answerFramed({ ...asked, identity, handshake, requestId: newId() }, this.context),
       onEnd: (ended) => {
         countOut();

@@ -63,6 +63,11 @@ export class ConversationState {
     return this.turns.isStarting;
   }
 
+  /** See `Turns.copyOf`. */
+  copyOf(...message: Parameters<Turns['copyOf']>): ReturnType<Turns['copyOf']> {
+    return this.turns.copyOf(...message);
+  }
+
   /** Whether the user speaks, or waits for an answer to speech. */
   isInSpeech(now: number): boolean {
     return this.speech.isUnanswered(now);

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Event } from '@google/adk';
 import { MessageChunks, type MessageOutput } from '../../../adk/for-server.ts';
 import type { Chunk, Message } from '../../../protocol/index.ts';
-import type { AdmittedPart } from '../../files.ts';
+import { type AdmittedPart, fingerprint } from '../../files.ts';
 import type { CallRecord } from '../../store/store.ts';
 import { type Context, causeOf } from './context.ts';
 import type { Cause, MessageRequest } from './inputs.ts';
@@ -411,6 +410,10 @@ export class UserMessages {
     return this.unansweredId;
   }
 
+  get newest(): string | undefined {
+    return [...this.messages.keys()].at(-1);
+  }
+
   has(id: string): boolean {
     return this.messages.has(id);
   }
@@ -440,10 +443,4 @@ export class UserMessages {
       if (isLater) this.messages.delete(id);
     }
   }
-}
-
-/** A hash of the texts of a user message; all files are treated as equal. Keeping the texts themselves would double the memory of a long conversation. */
-export function fingerprint(parts: readonly { type: string; text?: string }[]): string {
-  const text = parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join('\n');
-  return createHash('sha256').update(text).digest('base64');
 }

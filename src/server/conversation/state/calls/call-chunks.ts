@@ -128,7 +128,7 @@ export class CallChunks {
       ...(call.isConfirming && approvalId !== null ? [approvalId] : []),
       ...(call.isAnnounced ? [id] : []),
     ];
-    const files = outcome.kind === 'output' && shown.length > 0 ? (outcome.files ?? []) : [];
+    const files = outcome.kind !== 'denied' && shown.length > 0 ? (outcome.files ?? []) : [];
     return [...shown.map((one) => outputChunk(one, outcome, denials)), ...files];
   }
 

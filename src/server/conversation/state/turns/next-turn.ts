@@ -1,6 +1,6 @@
+import { fingerprint } from '../../../files.ts';
 import type { RequestRef } from '../effects.ts';
 import type { AnswersRequest, MessageRequest, TurnRequest } from '../inputs.ts';
-import { fingerprint } from '../messages.ts';
 
 /** The largest number of messages that may wait for the agent. */
 const MAX_QUEUED = 16;
@@ -32,8 +32,8 @@ export class MessageQueue {
     return this.requests.at(-1);
   }
 
-  some(isSuch: (request: TurnRequest) => boolean): boolean {
-    return this.requests.some(isSuch);
+  find(isSuch: (request: TurnRequest) => boolean): TurnRequest | undefined {
+    return this.requests.find(isSuch);
   }
 
   add(request: TurnRequest): void {

@@ -1,4 +1,5 @@
 import type { Heard, ProtocolError } from '../../../../protocol/index.ts';
+import { fingerprint } from '../../../files.ts';
 import { INTERRUPTION } from '../../../ledger/approvals.ts';
 import type { AgentRun } from '../agent-run.ts';
 import type { Calls } from '../calls/calls.ts';
@@ -13,6 +14,9 @@ import type { Speech } from '../speech.ts';
 import { Answers } from './answers.ts';
 import { MessageQueue, Starting } from './next-turn.ts';
 import { TurnStart } from './turn-start.ts';
+
+/** An earlier copy of a message: the request that waits or starts with it, or whether it is the newest user message. */
+type Copy = { request: number } | { isNewest: boolean };
 
 /** Decides which request the agent gets next, how a turn is interrupted, and when the session ends. */
 export class Turns {
@@ -69,7 +73,7 @@ export class Turns {
   get isStarting(): boolean {
     const { hasListener } = this.context;
     const counts = (one: TurnRequest) => hasListener || one.kind !== 'message' || !one.isStored;
-    return this.starting.request !== null || this.queue.some(counts);
+    return this.starting.request !== null || this.queue.find(counts) !== undefined;
   }
 
   /** The id of the assistant message that the next request starts; null when it has none yet. */
@@ -90,7 +94,7 @@ export class Turns {
     const policy = context.policyFor(message.wire);
     // A client that lost its connection cannot know whether its message arrived, and sends it again.
     if (policy.ignoresRepeats && context.isClosed) return context.takeRequest(request);
-    if (policy.ignoresRepeats && !replaces && this.isRepeated(message)) return this.ignore(request);
+    if (policy.ignoresRepeats && !replaces && this.copyOf(message)) return this.finishRequest(request);
     if (policy.interruptsWhenBusy && this.isBusy) {
       this.interrupt();
       this.settle();
@@ -114,14 +118,14 @@ export class Turns {
   /** Handles an instruction of the application, which never interrupts the agent. */
   instruct(message: MessageRequest): void {
     const { context } = this;
-    const { request, wire } = message;
     // Over SSE a new turn ends the open calls, which only the user may do.
-    if (context.policyFor(wire).newMessage === 'supersedes' && this.open.size > 0)
-      return context.reject(request, waitsForAnswers());
+    if (context.policyFor(message.wire).newMessage === 'supersedes' && this.open.size > 0)
+      return context.reject(message.request, waitsForAnswers());
     this.enqueue(message);
   }
 
-  private ignore(request: RequestRef): void {
+  /** Reports a request as handled and stored, because it starts no turn. */
+  private finishRequest(request: RequestRef): void {
     this.context.takeRequest(request);
     this.context.storeRequest(request);
   }
@@ -164,15 +168,18 @@ export class Turns {
       context.storeRequest(request, acceptedRequest(request, answerId));
   }
 
-  /** Whether the same message arrived before, and is queued, being answered, or answered. */
-  private isRepeated({ id, parts }: MessageRequest): boolean {
+  /** The earlier message with the same id and content; null when there is none, or when it is unanswered because its process died. */
+  copyOf({ id, parts }: Pick<MessageRequest, 'id' | 'parts'>): Copy | null {
     const { messages, userMessages, queue, starting } = this;
-    const isThat = (one: TurnRequest | null) => one?.kind === 'message' && one.id === id;
-    if (id === undefined) return false;
-    if (queue.some(isThat) || isThat(starting.request)) return true;
-    if (!userMessages.matches(id, parts)) return false;
+    if (id === undefined) return null;
+    const isThat = (one: TurnRequest) =>
+      one.kind === 'message' && one.id === id && fingerprint(one.parts) === fingerprint(parts);
+    const { request } = starting;
+    const pending = request && isThat(request) ? request : queue.find(isThat);
+    if (pending) return { request: pending.request.id };
     // A stored message without an answer is no repetition when nothing runs: its process died before the agent answered, so its turn starts again.
-    return messages.active !== null || this.isBusy || userMessages.unanswered !== id;
+    const isLost = messages.active === null && !this.isBusy && userMessages.unanswered === id;
+    return isLost || !userMessages.matches(id, parts) ? null : { isNewest: userMessages.newest === id };
   }
 
   /** Starts the next request, if the agent is free. Returns whether anything changed. */
@@ -212,8 +219,7 @@ export class Turns {
     if (isMeant && !heard.isSpeech) this.interrupt();
     context.emit({ type: 'stop-playback' });
     this.speech.cut(heard);
-    context.takeRequest(request);
-    context.storeRequest(request);
+    this.finishRequest(request);
   }
 
   private isUnderWay(messageId: string): boolean {
