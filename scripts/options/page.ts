@@ -21,6 +21,9 @@ const SERVER: Record<string, [file: string, name: string]> = {
   budget: ['server/access/limits.ts', 'BudgetLimits'],
   socketLimits: ['server/socket/socket.ts', 'SocketLimits'],
   chatSocket: ['server/http/route.ts', 'ChatSocketOptions'],
+  approvalTimeoutMs: ['server/engine.ts', 'ApprovalTimeouts'],
+  toolSignIn: ['server/credentials/sign-ins.ts', 'ToolSignInOptions'],
+  toolRequest: ['server/tool-request.ts', 'ToolRequestOptions'],
 };
 
 const CLIENT: [file: string, name: string][] = [
@@ -63,33 +66,39 @@ function isNested(check: Check): check is NestedCheck {
 const row = (...cells: string[]): string =>
   `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 
-/** The rows of options, those with fields followed by their fields. */
-function rowsOf(checks: Checks, comments: Map<string, string>, prefix = ''): string[] {
+interface Described {
+  name: string;
+  check: Check;
+  comment: string | undefined;
+}
+
+/** The options with their comments, those with fields followed by their fields. */
+function described(checks: Checks, comments: Map<string, string>, prefix = ''): Described[] {
   return Object.entries(checks).flatMap(([name, check]) => {
     const place = SERVER[name];
-    const own = row(`\`${prefix}${name}\``, wantedBy(check), comments.get(name) ?? '');
+    const own = { name: `${prefix}${name}`, check, comment: comments.get(name) };
     if (!isNested(check)) return [own];
     const inner = prefix === '' && place ? commentsOf(...place) : new Map<string, string>();
-    return [own, ...rowsOf(check.fields, inner, `${prefix}${name}.`)];
+    return [own, ...described(check.fields, inner, `${prefix}${name}.`)];
   });
 }
+
+const serverOptions = () => described(OPTION_CHECKS, commentsOf('server/options.ts', 'DuologueOptions'));
+const clientOptions = () =>
+  described(TRANSPORT_CHECKS, new Map(CLIENT.flatMap((place) => [...commentsOf(...place)])));
+
+const rowsOf = (options: Described[]): string[] =>
+  options.map(({ name, check, comment }) => row(`\`${name}\``, wantedBy(check), comment ?? ''));
 
 const HEAD = [row('option', 'must be', 'meaning'), '|---|---|---|'];
 
 /** The options that have no comment. */
 export function undescribed(): string[] {
-  const server = commentsOf('server/options.ts', 'DuologueOptions');
-  const client = new Map(CLIENT.flatMap((place) => [...commentsOf(...place)]));
-  return [
-    ...Object.keys(OPTION_CHECKS).filter((name) => !server.has(name)),
-    ...Object.keys(TRANSPORT_CHECKS).filter((name) => !client.has(name)),
-  ];
+  return [...serverOptions(), ...clientOptions()].flatMap(({ name, comment }) => (comment ? [] : [name]));
 }
 
 /** The page docs/options.md. */
 export function optionsPage(): string {
-  const server = commentsOf('server/options.ts', 'DuologueOptions');
-  const client = new Map(CLIENT.flatMap((place) => [...commentsOf(...place)]));
   return [
     '# Options',
     '',
@@ -99,7 +108,7 @@ export function optionsPage(): string {
     '## `createDuologue`',
     '',
     ...HEAD,
-    ...rowsOf(OPTION_CHECKS, server),
+    ...rowsOf(serverOptions()),
     '',
     '## `DuologueTransport` and `DuologueSseTransport`',
     '',
@@ -107,7 +116,7 @@ export function optionsPage(): string {
     '`sharesStream` none over a WebSocket. `useDuologue` passes its options of the same names on.',
     '',
     ...HEAD,
-    ...rowsOf(TRANSPORT_CHECKS, client),
+    ...rowsOf(clientOptions()),
     '',
   ].join('\n');
 }

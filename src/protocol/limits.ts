@@ -2,11 +2,13 @@
 export interface Limits {
   /** An HTTP body, or one frame. */
   bodyBytes: number;
+  /** The bytes of an image, decoded from base64. */
   imageBytes: number;
   /** A file of a message that is no image. */
   fileBytes: number;
-  /** Pixels of an image, and of its longer side. They are limited because a small file can decode to a huge image. */
+  /** The pixels of an image. They are limited because a small file can decode to a huge image. */
   imagePixels: number;
+  /** The pixels of the longer side of an image. */
   imageSide: number;
   /** Files in one message. */
   files: number;

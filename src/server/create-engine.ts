@@ -21,7 +21,7 @@ import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type BudgetLimits, shareOfHeap } from './access/limits.ts';
 import { SignIn } from './access/sign-in.ts';
 import { ToolSignIns } from './credentials/sign-ins.ts';
-import type { Engine, Owners, SessionOptions } from './engine.ts';
+import type { ApprovalTimeouts, Engine, Owners } from './engine.ts';
 import { EventHub } from './events/event-hub.ts';
 import { DEFAULT_ATTACHMENTS } from './file-types.ts';
 import { artifactUrl } from './files.ts';
@@ -216,7 +216,7 @@ function limitsWithin({ userBytes, serverBytes }: BudgetLimits, given: Partial<L
   return { ...limits, bodyBytes: Math.min(limits.bodyBytes, userBytes, serverBytes) };
 }
 
-function timeouts(given: DuologueOptions['approvalTimeoutMs']): SessionOptions['approvalTimeoutMs'] {
+function timeouts(given: DuologueOptions['approvalTimeoutMs']): ApprovalTimeouts {
   if (given === null || typeof given === 'number') return { sse: given, bidi: given };
   return { sse: given?.sse ?? null, bidi: given?.bidi === undefined ? 30_000 : given.bidi };
 }

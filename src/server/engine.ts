@@ -14,6 +14,14 @@ import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 import type { ToolRequestOptions } from './tool-request.ts';
 
+/** How long an approval request waits, in milliseconds, by the transport of the conversation. */
+export interface ApprovalTimeouts {
+  /** Over SSE; null, which is the default, means no limit. */
+  sse: number | null;
+  /** Over BIDI, 30 seconds unless given; null means no limit. */
+  bidi: number | null;
+}
+
 /** How sessions behave: options of the server with their defaults, and facts about the agent. */
 export interface SessionOptions {
   /** How images that the agent makes are sent: as `file` chunks of the AI SDK, or as `data-image` chunks. */
@@ -27,7 +35,7 @@ export interface SessionOptions {
   /** Over BIDI: one approval request at a time, or all at once. */
   approvals: 'sequential' | 'parallel';
   /** How long an approval request waits, in milliseconds; null means no limit. */
-  approvalTimeoutMs: { sse: number | null; bidi: number | null };
+  approvalTimeoutMs: ApprovalTimeouts;
   /** How long a tool in the browser may take, in milliseconds; null means no limit. */
   clientTimeoutMs: number | null;
   /** How long a question to the user waits; null means no limit. */

@@ -25,7 +25,7 @@ import { type BudgetLimits, defaultBudget, type RateLimit } from './access/limit
 import type { StillSignedIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
 import type { ToolSignInOptions } from './credentials/sign-ins.ts';
-import type { SessionOptions } from './engine.ts';
+import type { ApprovalTimeouts, SessionOptions } from './engine.ts';
 import { isTypeEntry } from './file-types.ts';
 import type { ChatSocketOptions } from './http/route.ts';
 import type { Hub } from './log/hub.ts';
@@ -123,7 +123,7 @@ export interface DuologueOptions {
   /** Over BIDI: one approval request at a time, unless `parallel` is given. */
   approvals?: SessionOptions['approvals'];
   /** How long an approval request waits: for both modes, or for each; null means no limit. The definition of a tool may set its own (`defineTool`). */
-  approvalTimeoutMs?: number | null | Partial<SessionOptions['approvalTimeoutMs']>;
+  approvalTimeoutMs?: number | null | Partial<ApprovalTimeouts>;
   /** How long a tool in the browser may take, 60 seconds unless given; null means no limit. */
   clientTimeoutMs?: number | null;
   /** How long a question to the user (`RequestInput` and the like) waits, in milliseconds; null, which is the default, means no limit. */
@@ -311,7 +311,7 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   approvalTimeoutMs: either(
     (value) => time(value) === null,
     'a number of milliseconds, null for no limit',
-    fields<SessionOptions['approvalTimeoutMs']>({ sse: time, bidi: time }),
+    fields<ApprovalTimeouts>({ sse: time, bidi: time }),
   ),
   clientTimeoutMs: time,
   questionTimeoutMs: time,

@@ -106,6 +106,7 @@ describe.each(stores)('sessions, in the %s store', (_, open) => {
     expect([new Set(ids).size, second.next]).toEqual([2, null]);
     expect((await sessions.list({ user: 'cid' })).sessions).toEqual([]);
     expect(await codeOf(sessions.list({ limit: 0 }))).toBe('ServerApiError bad_request');
+    expect(await codeOf(sessions.list({ user: 'ann', cursor: 'x' }))).toBe('ServerApiError bad_request');
   });
 
   it('are read, exported, renamed and deleted while a page is open', async () => {

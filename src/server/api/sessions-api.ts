@@ -1,13 +1,7 @@
 import { type Message, ProtocolError } from '../../protocol/index.ts';
 import type { Engine } from '../engine.ts';
 import { PAGE } from '../registry/session.ts';
-import {
-  type AuditLine,
-  type SessionKey,
-  type SessionSummary,
-  StoreError,
-  type UserSession,
-} from '../store/store.ts';
+import type { AuditLine, SessionKey, SessionSummary, UserSession } from '../store/store.ts';
 import { badRequest, ServerApiError, toApiError } from './api-error.ts';
 import type { Commands } from './commands.ts';
 import { toMarkdown } from './markdown.ts';
@@ -177,7 +171,7 @@ function placeIn(cursor: string | undefined): { updatedAt: number; id: string } 
   if (cursor === undefined) return undefined;
   const [, time, id] = /^(\d{1,15})\.(.+)$/s.exec(cursor) ?? [];
   if (time === undefined || id === undefined)
-    throw new StoreError('The cursor is not valid: pass the "next" of an earlier page.');
+    throw badRequest('The "cursor" is not valid: pass the "next" of an earlier page.');
   return { updatedAt: Number(time), id };
 }
 

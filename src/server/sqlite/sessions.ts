@@ -58,7 +58,7 @@ export function sessionTable(db: Database) {
          and (expires_at is null or expires_at > ?)
        ) as is_waiting,
        (
-         select coalesce(json_extract(data, '$.metadata.failed'), json_extract(data, '$.metadata.cutOff'))
+         select json_extract(data, '$.metadata.failed') is true or json_extract(data, '$.metadata.cutOff') is true
          from messages where messages.session = sessions.n order by seq desc limit 1
        ) as has_failed`;
   const isListed = 'title is not null or exists (select 1 from messages where messages.session = sessions.n)';

@@ -150,7 +150,8 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
     await store().moveCall(key, { id: 'c2', from: 'requested', to: 'approved' }, null);
     expect(await facts()).toEqual([false, false]);
     const cutMessage = { ...messageOf('m1', 'half'), role: 'assistant' as const };
-    for (const metadata of [{ failed: true }, { interrupted: true as const, cutOff: true as const }]) {
+    const cut = { interrupted: true as const, cutOff: true as const };
+    for (const metadata of [{ failed: true }, cut, { ...cut, failed: false }]) {
       await store().putMessage(key, { ...cutMessage, metadata });
       expect(await facts()).toEqual([false, true]);
     }
