@@ -31,7 +31,7 @@ export interface AgentRunsContext {
   apply: (input: Input) => void;
   /** Called with the error of a run that failed. */
   onFault: (error: unknown) => void;
-  /** Returns a promise to await before the next event of the agent is read, while the active client lags; undefined when it does not. */
+  /** While the active client lags, returns a promise to await before the next event of the agent is read; otherwise undefined. */
   room: () => Promise<void> | undefined;
 }
 
@@ -40,8 +40,9 @@ interface OpenRun {
   n: number;
   queue: LiveRequestQueue | null;
   controller: AbortController;
-  /** `isPushToTalk`: the client signals when the user starts and stops speaking. `isTalking`: the last such signal was a start. */
+  /** Whether the client signals when the user starts and stops speaking. */
   isPushToTalk: boolean;
+  /** Whether the last of these signals says that the user started to speak. */
   isTalking: boolean;
   isOver: boolean;
   /** Called when the run has ended. */
@@ -61,7 +62,7 @@ const EVENTS_IN_A_ROW = 200;
 export class AgentRuns {
   private readonly context: AgentRunsContext;
   private readonly runs = new Map<number, OpenRun>();
-  /** For each ticket, the function that lets ADK continue with its deferred call. */
+  /** By the ticket of a deferred call: the function that lets ADK continue with the call. */
   private readonly waitingCalls = new Map<Ticket, (error: string | null) => void>();
   private lastTicket = 0;
 
@@ -114,7 +115,7 @@ export class AgentRuns {
     else run.queue?.sendActivityEnd();
   }
 
-  /** Closes a run. A run that does not end in time is abandoned: its end is reported, and its further events are ignored. */
+  /** Closes a run. If the run does not end within `END_MS`, the state gets `run-ended` all the same, and later events of the run are ignored. */
   close(n: number): void {
     const run = this.runs.get(n);
     if (!run) return;
@@ -175,7 +176,7 @@ export class AgentRuns {
     };
     try {
       const defer = (call: DeferredCall) => this.defer(run.n, call);
-      // The state needs only the text deltas of partial responses, so they go to the state directly, without ADK's layers in between.
+      // Partial responses of the model go to the state directly, not through ADK, because the state needs only their text deltas.
       const fastPath = (response: LlmResponse, from: Speaker) =>
         run.isOver ? undefined : pass({ ...response, ...from } as Event);
       const live = run.queue !== null;
@@ -198,8 +199,8 @@ export class AgentRuns {
         if (run.isOver) return null;
         const wait = pass(event);
         if (wait) await wait;
-        // A run ends when a workflow node asks the user. The question is deferred here before that, so that it is stored and clients have it by the
-        // end of the run.
+        // A workflow node that asks the user ends the run. Defer its question first, so that the question is stored and clients get it before the run
+        // ends.
         for (const call of view.questionsIn(event)) await defer(call);
       }
       return null;
@@ -225,7 +226,7 @@ export class AgentRuns {
     });
   }
 
-  /** Starts a live run and returns its events. The run resumes the provider's session of the last run, if all events since then belong to that session. */
+  /** Starts a live run and returns its events. If possible (`resumptionOf`), the run resumes the session that the last run had at the model provider. */
   private async liveEvents(liveRequestQueue: LiveRequestQueue, detection: Detection) {
     const { engine, history } = this.context;
     const { userId, sessionId } = history.key;
@@ -264,7 +265,7 @@ function runConfigOf(live: Partial<RunConfig>, detection: Detection): Partial<Ru
   return { ...live, realtimeInputConfig: { ...realtimeInputConfig, automaticActivityDetection } };
 }
 
-/** The failure of a run, from the error of the store or of the model. */
+/** Converts an error of the store or of the model to the failure of a run. */
 function failureOf(error: unknown): Failure {
   return error instanceof StoreError ? { code: 'STORE', message: error.message } : failedWith(error);
 }

@@ -50,8 +50,8 @@ const UNHEARD: Requester = { accepted: () => undefined, failed: () => undefined 
 const NOTHING_HEARD: Heard = { messageId: undefined, playedMs: undefined };
 
 /**
- * Turns the requests of clients, over HTTP or a socket, and of the application into inputs. A request with the name of an earlier one gets the result
- * of the earlier one.
+ * Turns the requests of clients, over HTTP or a socket, and of the application into inputs. A request that repeats the name (`requestId`) of an
+ * earlier request gets the result of the earlier request.
  */
 export class ClientRequests {
   private readonly context: ClientRequestsContext;
@@ -227,8 +227,8 @@ export class ClientRequests {
   }
 
   /**
-   * Handles answers of the application: like answers from a socket while a page of the user has a socket open, otherwise like answers sent with POST.
-   * Resolves when they are stored.
+   * Handles answers of the application. While a page of the user has a socket open, they are handled like answers from a socket, and otherwise like
+   * answers sent with POST. Resolves when they are stored.
    */
   async answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void> {
     const { listeners } = this.context;

@@ -151,7 +151,7 @@ export class Conversation implements Session {
     );
     log.onStall?.(() => {
       engine.logger.warn(
-        'chunks wait for the hub: clients got an error, and get the chunks later; check the hub',
+        'chunks could not be written to the hub for several seconds: clients got an error, and get the chunks later; check the hub',
         this.logFields,
       );
       listeners.replyToAll(new ProtocolError('internal', WAITS, { retryAfterMs: 5000 }));
@@ -167,7 +167,7 @@ export class Conversation implements Session {
 
   /**
    * Makes this process the owner of a stored session and loads it. `onLost` is called when another process becomes the owner. `isEmpty`: the session
-   * was just created, so nothing of it must be read.
+   * was just created, so there is nothing to load from the store.
    */
   static async load(
     session: { key: SessionKey; isEmpty: boolean },
@@ -281,7 +281,7 @@ export class Conversation implements Session {
     this.reading.confirm(last);
   }
 
-  /** Marks the reader of a response as the active client, for which the agent waits while it lags, unless a socket is the active connection. */
+  /** Marks the client of a response as the active client, unless a socket is the active connection. The agent waits for the active client when it lags. */
   private active(response: SseResponse): SseResponse {
     return { isActive: this.listeners.holder === null, ...response };
   }
@@ -374,7 +374,7 @@ export class Conversation implements Session {
    */
   async handOver(): Promise<void> {
     await this.close();
-    // Ignore chunks that cannot be replicated. The next owner sends them from the store.
+    // If the last chunks cannot be replicated, continue all the same: the next owner sends clients the stored messages instead.
     await this.log.released()?.catch(() => undefined);
     this.runner.drop();
     await this.release();

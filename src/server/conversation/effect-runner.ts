@@ -352,7 +352,7 @@ export class EffectRunner {
     return work.catch((error: unknown) => this.failed(text, error));
   }
 
-  /** Handles a failure of work that no effect waits for: it is logged. */
+  /** Lets work run that no later effect waits for, and logs its failure. */
   private background(work: Promise<void>): void {
     work.catch((error: unknown) => this.failed('an effect failed', error));
   }

@@ -99,7 +99,7 @@ export class Reading {
     return { messages, ...(older !== null && { older }) };
   }
 
-  /** What a listener that joins now gets. `stored`: the newest page of messages, for a client that cannot continue from its position. */
+  /** Returns what a listener that joins now gets. `stored`: the newest page of messages, for a client that cannot continue from its position. */
   private joinedAt(listener: Listener, { last, sound }: Place, stored: Reset | null): Joined {
     const { engine, state, listeners, requests } = this.context;
     return {
@@ -120,7 +120,7 @@ export class Reading {
     };
   }
 
-  /** The position from which a client reads that has every chunk up to `last`, and what it gets before that. */
+  /** Returns where in the log a client continues that has every chunk up to `last`, and what the client gets before the chunks of the log. */
   private startOf(
     last: string | null,
     stored: Reset | null,
@@ -257,7 +257,7 @@ export class Reading {
     return { feed, from: start - 1, endsAfter: output.log.last, omitted, endsAtRest: true };
   }
 
-  /** A page of stored messages, without the parts of drafts. Null when the message before which the page should end does not exist. */
+  /** A page of stored messages, without the parts that only drafts have. Null when the message before which the page should end does not exist. */
   async page(request: PageRequest): Promise<MessagePage | null> {
     const { key, engine, output } = this.context;
     const page = await engine.store.loadPage(key, request);

@@ -157,7 +157,7 @@ async function recover(source: RecoverySource): Promise<RecoveredSession> {
   };
 }
 
-/** Removes the text of a message that was not sent as sound, from the store and from the agent's history. */
+/** Cuts the text of a message, in the store and in the agent's history, to the text that was sent as sound. */
 async function cutUnspoken(
   { key, engine, history }: RecoverySource,
   heard: DataParts['heard'],
@@ -181,7 +181,7 @@ async function unansweredMessages(
   const { asked, requests, byId, open } = stored;
   const waiting = await store.waitingMessages(key);
   const rest = waiting.filter(({ message }) => !byId.has(message.id));
-  /** The id of the message that should answer the newest request, if nothing of that message is stored; otherwise null. */
+  /** The id of the answer to the newest request that has no stored answer and is not the request of a queued message; null when there is none. */
   const lastUnanswered = async (): Promise<string | null> => {
     for (const { messageId } of requests.toReversed()) {
       const isKnown = messageId === null || byId.has(messageId);
@@ -206,7 +206,7 @@ async function unansweredMessages(
       const request: MessageRequest = {
         kind: 'message',
         wire: 'bidi',
-        // The client that sent the message is not connected to this process.
+        // An earlier process accepted the request. So it has no connection here, and a negative id.
         request: { id: -1 - index, name: undefined, connection: null },
         id: message.id,
         parts: await partsOf(message, store, key),
@@ -251,8 +251,8 @@ function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][num
 }
 
 /**
- * Adds the decisions that the messages do not show yet, and ends the calls that cannot continue. A tool that was running on the server gets the
- * outcome "unknown" and does not run again. Returns the calls that stay open.
+ * Adds stored decisions to the messages that do not show them yet, and ends the calls that cannot continue. A tool that was running on the server
+ * gets the outcome "unknown" and does not run again. Returns the calls that stay open.
  */
 async function endInterruptedCalls(source: RecoverySource, calls: CallRecord[]): Promise<CallRecord[]> {
   const { key, engine, history } = source;
@@ -283,8 +283,8 @@ async function endInterruptedCalls(source: RecoverySource, calls: CallRecord[]):
 }
 
 /**
- * Makes the call of an agent that is used as a tool ready to run again, if the process died while the agent ran: its run continues from its stored
- * events.
+ * If the process died while an agent that is used as a tool ran, makes the call of that agent ready to run again. The agent then continues from its
+ * stored events.
  */
 async function restarted({ key, engine }: RecoverySource, call: CallRecord): Promise<CallRecord> {
   if (!call.agents?.isAgent || call.status !== 'running') return call;
@@ -305,8 +305,9 @@ async function expireIfLate({ key, engine }: RecoverySource, call: CallRecord): 
 }
 
 /**
- * Ends each message that a process was writing when it died. Its stored draft is marked as interrupted, its calls that will get no answer end, and
- * the history gets the missing responses. If the last message was being spoken, and not all of its text was sent as sound, returns how much was sent.
+ * Ends each message that a process was writing when it died: calls that do not wait for an answer get an error, and the message is marked as
+ * interrupted, unless it has a call that waits. If the last message was being spoken, and not all of its text was sent as sound, returns how much
+ * was sent.
  */
 async function endCutOff(
   { key, engine, history }: RecoverySource,
@@ -357,8 +358,8 @@ function isCutOff(message: Message, open: readonly CallRecord[], events: readonl
   );
   if (isLeftOpen) return true;
   if (isLeftSpeaking(message, open)) return true;
-  // The model made calls or tools have responded, and the model wrote nothing after that. A message that waits at an approval request is not cut off:
-  // it continues with the decision.
+  // If the last event has calls or tool responses, the model has written nothing after them. But a message that waits for a decision is not cut off,
+  // because it continues with the decision.
   const last = events.findLast((event) => event.content?.parts?.length);
   const isMidway =
     last !== undefined && getFunctionCalls(last).length + getFunctionResponses(last).length > 0;
@@ -372,7 +373,7 @@ function isLeftSpeaking({ id, metadata }: Message, open: readonly CallRecord[]):
   return metadata?.audio !== undefined && !hasEnd && !open.some(({ messageId }) => messageId === id);
 }
 
-/** The ids under which its message shows a recovered call: its own, and with `confirmations: 'tool'` that of its open confirmation. */
+/** The ids by which clients know a recovered call: its own id if its message shows it, and the id of its confirmation if that is open. */
 export function announcedBy({ record, isAnnounced, isConfirming }: Recovered['calls'][number]): string[] {
   const { id, approvalId } = record;
   return [...(isAnnounced ? [id] : []), ...(isConfirming && approvalId !== null ? [approvalId] : [])];

@@ -168,9 +168,9 @@ export class History {
   }
 
   /**
-   * Rewinds the history to before a user message. With `again` the turn of the message starts again. Then the history is rewound only if after the
-   * message it has nothing but text of the agent and calls that were not recorded before the process died. These calls get an error as their
-   * response, so that every call has one. `before` reads the ids of the newest stored messages before this one.
+   * Rewinds the history to before a user message. With `again` the turn of the message starts again: the history is rewound only if no event after the
+   * message may have had effects (`hasEffects`), and calls without a response get an error first. `before` reads the ids of the newest stored messages
+   * before this one.
    */
   async rewindTo(
     messageId: string,

@@ -8,16 +8,18 @@ import { type Lease, type Logs, newEpoch, type SessionLog } from './log.ts';
 import { ReplicatedLog, type ReplicatedLogContext } from './replicated-log.ts';
 
 /**
- * Text deltas of all sessions within this time are written to the hub together. Other chunks are written at once. The time is longer than that of a
- * socket (12 ms), because a model produces a word every 10 to 40 ms, and a call to the hub costs as much as the handling of a word.
+ * Text deltas of all sessions within this time are written to the hub together. Other chunks are written at once. A socket gathers text deltas for
+ * only 12 ms. Here the time is longer, because a model produces a word every 10 to 40 ms, and a call to the hub costs as much as the handling of a
+ * word.
  */
 const WINDOW_MS = 50;
 /** How long a caller of `released` waits until the hub has every chunk, and how long the opening of a log waits for the hub. */
 const WRITE_TIMEOUT_MS = 5000;
 /** The time between two attempts while the hub is unavailable. */
 const AGAIN_MS = 100;
-/** `STALL_MS`: how long chunks wait for the hub before clients get an error. `STALL_CHECK_MS`: how often that is checked. */
+/** How long chunks wait for the hub before clients get an error. */
 const STALL_MS = 3000;
+/** How often the server checks whether chunks have waited for `STALL_MS`. */
 const STALL_CHECK_MS = 1000;
 /** How long a process that ends waits until the hub has its last chunks. */
 const CLOSE_MS = 2000;

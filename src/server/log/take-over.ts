@@ -3,7 +3,7 @@ import { hasOutcome } from '../../protocol/tool-call.ts';
 import type { ChunkLog } from './log.ts';
 
 /** An assistant message, built from its chunks in the log. */
-interface HeardMessage {
+interface LoggedMessage {
   fold: MessageFold;
   /** Whether the log has the message from its first `start` on. */
   isWhole: boolean;
@@ -12,8 +12,8 @@ interface HeardMessage {
 }
 
 /** The messages that a log contains. */
-interface Heard {
-  messages: Map<string, HeardMessage>;
+interface LogContent {
+  messages: Map<string, LoggedMessage>;
   /** The ids of all messages in the log, user messages included. */
   known: Set<string>;
   /** The id of the message of the last `start`; null when an end mark follows it. Undefined when the log no longer has that `start`. */
@@ -97,8 +97,8 @@ const EMPTY_FINISH: Chunk = {
   messageMetadata: { interrupted: true, cutOff: true },
 };
 
-function read(log: ChunkLog): Heard {
-  const messages = new Map<string, HeardMessage>();
+function read(log: ChunkLog): LogContent {
+  const messages = new Map<string, LoggedMessage>();
   const known = new Set<string>();
   let current: string | null | undefined = log.first === 1 ? null : undefined;
   for (let entry = log.at(log.first); entry; entry = log.at(entry.seq + 1)) {
@@ -132,7 +132,7 @@ function read(log: ChunkLog): Heard {
   return { messages, known, current };
 }
 
-/** Returns the message if it has only text and reasoning; otherwise null. For a message that the store does not have. */
+/** Returns the message if it has only text and reasoning; otherwise null. Used for a message that the store does not have. */
 function onlyText(message: Message): Message | null {
   return message.parts.every(isTextPart) ? message : null;
 }

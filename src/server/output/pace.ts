@@ -35,7 +35,7 @@ export class BatchTimer {
 }
 
 /**
- * Decides when chunks are sent to one reader. A text delta is sent at once if nothing was sent within the last window (the interval of the
+ * Decides when chunks are sent to one reader, or to the hub. A text delta is sent at once if nothing was sent within the last window (the interval of the
  * `BatchTimer`). Otherwise it waits until the timer fires, together with later deltas. All other chunks are sent at once.
  */
 export class Departure {
@@ -182,7 +182,7 @@ export class Drafts {
     this.context = context;
   }
 
-  /** Records how many parts of a message are stored as a whole: all that it has now. */
+  /** Records that a message is stored as a whole, with all parts that it has now. */
   know({ id, parts }: Message): void {
     this.saved.set(id, parts.length);
   }

@@ -216,8 +216,9 @@ export class SessionRegistry {
   }
 }
 
-/** For a decision without a session id: how many of the user's latest sessions are searched, and for how many approval ids. */
+/** How many of the user's latest sessions are searched for the approval requests of a request without a session id. */
 const MAX_SEARCHED = 100;
+/** How many approval ids of such a request are searched for. */
 const MAX_NAMED = 4;
 
 /** Finds, creates, lists and removes the sessions of each user. */

@@ -91,7 +91,7 @@ export interface Session {
 /** A user message from a socket or from the application. */
 export type TypedMessage = Extract<Input, { kind: 'message' }>;
 
-/** Receives the replies to a request that only the client that made it gets. */
+/** Receives the private replies to a request, which only the client that made the request gets. */
 export interface Requester {
   accepted(accepted: AcceptedRequest): void;
   failed(error: ProtocolError): void;

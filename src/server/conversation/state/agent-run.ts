@@ -59,7 +59,7 @@ export class AgentRun {
   private hasInput = false;
   /** Whether the model started to speak without input since its last turn. Then no user message waits for this output. */
   private unprompted = false;
-  /** For an agent that is driven turn by turn: by message, the texts about settled calls that the agent has not received yet. */
+  /** By message id: the texts about settled calls that an agent which is driven turn by turn has not received yet. */
   private readonly notices = new Map<string, string[]>();
 
   constructor(context: Context, open: OpenCalls) {
@@ -113,7 +113,7 @@ export class AgentRun {
     this.start({ driver: 'live', detection: this.detection.now });
   }
 
-  /** Opens a run in which the agent gives one answer. `continues`: the invocation of ADK that it continues, when it is known. */
+  /** Opens a run in which the agent gives one answer. `continues`: the invocation of ADK that the run continues, if it is known. */
   openTurn(content: Content, customMetadata: Record<string, unknown>, continues?: string): void {
     const { optimistic } = this.context.policy;
     this.start({ driver: 'turn', content, customMetadata, optimistic, continues });

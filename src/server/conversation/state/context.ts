@@ -7,7 +7,7 @@ import type { Effect, Purpose, RequestRef, StoreEffect, Wire, Write } from './ef
 import type { Cause, MessageRequest } from './inputs.ts';
 import { Policies, type Policy } from './policy.ts';
 
-/** How long a failed start of a call or of a stored message waits before it is retried. */
+/** How long the server waits before it retries the start of a call or of a stored message. */
 export const RETRY_MS = 1000;
 
 /** How long the conversation waits for a client to return after the last listener left. Then it closes the agent's run, once the agent is idle. */
@@ -224,8 +224,8 @@ export function acceptedRequest(
 }
 
 /**
- * Returns the cause of the message that answers a request. The metadata is null when it must be looked up in the store: for a message that is
- * continued, and for a user message that an earlier process queued. Without a request it is empty.
+ * Returns the cause of the message that answers a request. The metadata is null if the request has none but the store may have some, because the
+ * request continues a message or its user message is already stored. Without a request the metadata is empty.
  */
 export function causeOf(answered: MessageRequest | undefined): Cause {
   if (!answered) return { metadata: {}, request: null };

@@ -15,8 +15,8 @@ import { Turns } from './turns/turns.ts';
 
 /**
  * The state of one conversation, over SSE and BIDI. `apply` takes every input and returns effects as plain data. It is synchronous and does no input
- * or output; ids and time are passed in. Its owners in order: context, messages (with open calls), run, speech, calls, driver, turns. Each calls only
- * owners before it.
+ * or output; ids and time are passed in. The state is divided among these objects: context, messages (with open calls), run, speech, calls, driver,
+ * turns. Each calls only the objects before it in this list.
  */
 export class ConversationState {
   private readonly context: Context;
@@ -99,7 +99,7 @@ export class ConversationState {
     return this.open.waitingAnswers;
   }
 
-  /** What a tool gets about its call, when it is about to run: for a stored call, or for a call that ADK's own loop runs. */
+  /** The facts about its call that a tool gets when it is about to run. The call is stored, or ADK's own loop runs it. */
   circumstancesOf(callId: string): Circumstances {
     const { open, messages } = this;
     const call = open.get(callId);

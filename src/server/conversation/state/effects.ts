@@ -85,8 +85,8 @@ export type Write =
   /** Records that the approval request is shown, that the tool is parked, or that a parked agent runs again, with the deadline of the call. */
   | { do: 'show' | 'park' | 'resume'; call: CallRecord }
   /**
-   * Records that the call starts, on the server or in the browser. `wasReady`: the start consumes no approval. The call may have one all the same: an
-   * agent that runs again has used it before.
+   * Records that the call starts, on the server or in the browser. `wasReady`: the start consumes no approval, because the call needs none, or because
+   * it is the call of an agent that runs again, whose first start consumed the approval.
    */
   | { do: 'take'; call: CallRecord; wasReady: boolean }
   /** Records that the approval request or the question timed out. */
@@ -222,7 +222,7 @@ export type Effect =
   | { type: 'mark-decided'; messageId: string; callId: string; approved: boolean; reason: string | undefined }
   /** Stores the end of a response and sends its chunks. `isOver`: no call of the message waits. */
   | { type: 'finish'; message: Message; chunks: Chunk[]; isOver: boolean }
-  /** Removes a message that has ended from the messages in progress. */
+  /** Removes a message from the messages in progress. */
   | { type: 'release'; messageId: string }
   /** Sends a piece of the agent's sound (base64 PCM) to the active connection. */
   | { type: 'sound'; messageId: string; data: string; sampleRate: number }

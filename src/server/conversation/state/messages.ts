@@ -110,7 +110,7 @@ export class Draft {
     this.reader = reader;
   }
 
-  /** Returns the chunks that end the response, and forgets its failure and what tools may read of its request. */
+  /** Returns the chunks that end the response. Forgets the failure, and the headers and body fields of the request. */
   finish(reason: FinishReason, metadata: FinishMetadata): Chunk[] {
     const failure = this.failureText;
     this.failureText = null;
@@ -351,7 +351,7 @@ export class Messages {
     for (const draft of drafts) if (draft.isStarted) this.finish(draft, { interrupted: true });
   }
 
-  /** Removes a draft that has ended. */
+  /** Removes a draft from the messages in progress. */
   forget(draft: Draft): void {
     if (!this.drafts.delete(draft.id)) return;
     if (this.current === draft) this.current = null;

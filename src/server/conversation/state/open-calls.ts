@@ -215,7 +215,7 @@ export class OpenCall {
     this.ownsLock = true;
   }
 
-  /** Returns whether the call holds the lock after the end of its tool, and forgets it: only the first call returns true. */
+  /** Returns whether the call still holds the tool lock after the end of its tool, and forgets that, so that the lock is released only once. */
   releaseLock(): boolean {
     const { ownsLock } = this;
     this.ownsLock = false;
@@ -331,7 +331,7 @@ export class OpenCalls {
     return false;
   }
 
-  /** Whether a call whose approval request was shown has no outcome yet, decided or not. The call of an approved agent is left out while the agent works. */
+  /** Whether the approval request of an open call was shown, even if it is decided. An approved agent that is used as a tool is left out while it works. */
   get isShowing(): boolean {
     return this.all.some(
       ({ record, state }) =>

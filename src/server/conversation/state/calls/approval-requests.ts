@@ -9,9 +9,9 @@ import type { CallChunks } from './call-chunks.ts';
 type ApprovalRequestPurpose = Extract<Purpose, { for: 'approval-request' }>;
 
 /**
- * Shows approval requests to clients, one at a time or all at once as the policy says, and every question at once. An AI SDK client ends its response
- * at an approval request, and then sends all answers of the step in one request. So the browser calls of a step that need no approval are announced
- * just before its first approval request.
+ * Shows approval requests to clients, one at a time or all together as the policy says, and questions without delay. An AI SDK client ends its
+ * response at an approval request, and then sends all answers of the step in one request. So the browser calls of a step that need no approval are
+ * announced just before its first approval request.
  */
 export class ApprovalRequests {
   private readonly context: Context;
@@ -61,7 +61,8 @@ export class ApprovalRequests {
     const { context, open, messages, chunks } = this;
     const { approvalsTogether, hasResponse } = context.policy;
     const queued = open.inState('queued');
-    // Approval requests wait only over a socket. An HTTP response ends with the run, and by then every call of the step is stored.
+    // Over a socket, approval requests wait until the browser calls of their step are stored. An HTTP response ends with the run, and by then every
+    // call of the step is stored.
     this.isWaiting = !hasResponse && queued.length > 0 && this.isExpecting(isBrowserCall);
     if (this.isWaiting) return;
     for (const call of queued) {
@@ -85,8 +86,8 @@ export class ApprovalRequests {
       };
       const writes: Write[] = isKnown ? [] : [{ do: 'show', call: call.record }];
       const mark = context.mark();
-      // A client that has answered every call of its response ends the response. If it got the browser calls alone, it could do so before it gets the
-      // call that needs approval. So that call is announced first.
+      // A client ends the response when it has answered every call that it got. If it got the browser calls first, it could answer them and end the
+      // response before it gets the call that needs approval. So announce that call first.
       if (beside.length > 0 && !chunks.usesConfirmations) chunks.announce(call, draft);
       for (const one of beside) chunks.announce(one, draft);
       chunks.ask(call, draft, approvalsTogether ? 0 : this.countQueued(draft));
@@ -111,7 +112,10 @@ export class ApprovalRequests {
     return call;
   }
 
-  /** The deadline of an approval request, a question or a sign-in that is shown now: by the definition of its tool, otherwise by the server's options. */
+  /**
+   * The deadline of an approval request, a question or a sign-in that is shown now. The tool may define the time limit, except for a sign-in;
+   * otherwise the limit of the server's options applies.
+   */
   private deadlineOf({ approvalTimeoutMs, asksForAnswer, record }: OpenCall): number | null {
     const { now, policy, options } = this.context;
     if (record.question?.kind === 'sign-in')

@@ -148,8 +148,8 @@ export class CallChunks {
 }
 
 /**
- * For a call that an agent used as a tool made: the names of the agents from the conversation's own agent to that one, which the user sees with the
- * approval request.
+ * If an agent that is used as a tool made the call: the names of the agents from the conversation's own agent down to that agent. The user sees the
+ * names with the approval request.
  */
 function agentsOf({ agents }: CallRecord): Pick<ToolFacts, 'agents'> {
   return agents?.within ? { agents: agents.path } : {};

@@ -28,14 +28,14 @@ type Expiry = Extract<Purpose, { for: 'expiry' }>;
 type Execution = Extract<Purpose, { for: 'execution' }>;
 
 /**
- * Whether clients had a call and its confirmation before it started, and a mark: effects that are emitted after the mark are performed after the
- * write of the start.
+ * Facts about a call from just before its start: whether clients had the call and its open confirmation, and a mark in the effects. The effects after
+ * the mark are performed when the start is stored.
  */
 type BeforeStart = Pick<Execution, 'isAnnounced' | 'isConfirming'> & { mark: number };
 
 /**
- * The life of every call, over SSE and BIDI: stored, shown, decided, run by the server or the browser, ended. `open-calls.ts` has the state of each
- * call, `call-states.ts` its transitions.
+ * Leads every call, over SSE and BIDI, through its states: the call is stored and shown, the user decides, the server or the browser runs it, and it
+ * ends. `open-calls.ts` has the state of each call, and `call-states.ts` has the transitions.
  */
 export class Calls {
   readonly chunks: CallChunks;
@@ -288,7 +288,7 @@ export class Calls {
     this.retriesAt = context.now + RETRY_MS;
     const error = new ProtocolError(
       'internal',
-      'The start of a tool call could not be stored. It is tried again.',
+      'The start of a tool call could not be stored. The server tries again.',
     );
     const { approvedOver: connection } = call;
     if (connection !== null) context.emit({ type: 'reply-to', connection, error });

@@ -105,8 +105,8 @@ export class Outcomes {
   }
 
   /**
-   * Records how the agent, driven turn by turn, gets the outcome of a call: from the response in the history, or, when the agent has written to
-   * another message since, as a text.
+   * Records how an agent that is driven turn by turn gets the outcome of a call. Usually it reads the response in the history. If it has written to
+   * another message since, it also gets a text.
    */
   private addNotice({ messageId, toolName, args }: CallRecord, outcome: CallOutcome): void {
     const isLate = this.messages.lastActive !== messageId;

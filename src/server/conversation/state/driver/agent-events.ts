@@ -166,7 +166,7 @@ export class AgentEvents {
     }
   }
 
-  /** Announces a call. A call that follows one that is announced late waits for that one, so that the message shows its calls in their order. */
+  /** Announces a call. While an earlier call is not announced yet, the call waits, so that the message shows its calls in order. */
   private announce(draft: Draft, { id, name: toolName, args }: MadeCall, view: RunView): void {
     const { run, calls } = this;
     const facts = view.factsOf(id);
