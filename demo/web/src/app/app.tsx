@@ -22,7 +22,7 @@ import { useWire } from '../wire/wire.tsx';
 import { SessionsDrawer } from './sessions-drawer.tsx';
 import { useStoredMode } from './stored-mode.ts';
 
-/** The whole page: conversations on the left, the current one in the middle, a panel on the right on demand. */
+/** The whole page: the list of conversations, the current conversation, and a side panel that the user can open. */
 export function App() {
   const words = useMessages();
   const [theme, setTheme] = useTheme();
@@ -38,7 +38,7 @@ export function App() {
   const current = useCurrentSession();
   const sessions = useSessions();
   const { replay } = useWire();
-  // Where there is no room beside the conversation, the panel stands over it: nothing behind it can be reached.
+  // On a narrow page the panel covers the conversation, which is then inert.
   const isCovered = !useMedia('(width >= 64rem)') && panel !== null;
   if (sessions.isLocked) return <LoginForm onEnter={() => void sessions.refresh()} />;
 
@@ -111,7 +111,8 @@ export function App() {
             name={panel}
             sessionId={current.id}
             onClose={() => {
-              // What is behind the panel can have the focus only when that is gone.
+              // The conversation can get the focus only after the panel is removed, so the panel is removed
+              // synchronously.
               flushSync(() => setPanel(null));
               opener.current?.focus();
             }}

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** What lies in a drawer, and whether it is open. */
+/** The content of a drawer, and whether the drawer is open. */
 export interface Drawer {
   isOpen: boolean;
   onOpenChange: (isOpen: boolean) => void;

@@ -6,7 +6,7 @@ import { ConnectionMenu } from '../connection/connection-menu.tsx';
 import { useMessages } from '../i18n/language.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 
-/** What stands above a conversation. */
+/** The header of a conversation. */
 export function Header({
   title,
   mode,

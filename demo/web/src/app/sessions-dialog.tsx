@@ -4,7 +4,7 @@ import { focusBox } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
 import type { Drawer } from './drawer.ts';
 
-/** The drawer itself. */
+/** The dialog in which the drawer shows its content. It is loaded when the drawer is opened for the first time. */
 export default function SessionsDialog({ isOpen, onOpenChange, children }: Drawer) {
   const { sessions } = useMessages();
   const opener = useRef<HTMLElement | null>(null);
@@ -19,7 +19,7 @@ export default function SessionsDialog({ isOpen, onOpenChange, children }: Drawe
           }}
           onCloseAutoFocus={(event) => {
             event.preventDefault();
-            // Another conversation has a header of its own.
+            // When the user chose another conversation, its header has replaced the button that opened the drawer.
             if (opener.current?.isConnected) opener.current.focus();
             else focusBox();
           }}

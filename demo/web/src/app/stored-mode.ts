@@ -4,7 +4,7 @@ import { keep, kept } from '../storage/storage.ts';
 
 const STORED = 'duologue.mode';
 
-/** The way messages travel that the user wants; it is remembered. */
+/** The mode (SSE or BIDI) that the user chose. It is kept in the browser. */
 export function useStoredMode(): [Mode, (mode: Mode) => void] {
   const [mode, setMode] = useState<Mode>(() => (kept('localStorage', STORED) === 'sse' ? 'sse' : 'bidi'));
   return [

@@ -5,7 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { KEYS } from './shortcuts.ts';
 import { useArmed } from './use-armed.ts';
 
-/** The two answers to a question, and an optional reason. */
+/** The buttons to approve and to deny, and a field for the reason of a denial. */
 export function AnswerForm({
   obstacle,
   signInUrl,
@@ -14,9 +14,9 @@ export function AnswerForm({
   onReason,
   onDecide,
 }: {
-  /** Why nothing can be answered now. */
+  /** Why the user cannot decide now; null when the user can. */
   obstacle: string | null;
-  /** Where the user signs in, in place of an approval. */
+  /** The address at which the user signs in. The button that opens it takes the place of Approve. */
   signInUrl: URL | null;
   mayGiveReason: boolean;
   reason: string;
@@ -43,7 +43,8 @@ export function AnswerForm({
             maxLength={500}
             placeholder={approval.reasonPlaceholder}
             onChange={(event) => onReason(event.target.value)}
-            // A reason explains a denial: Enter must never approve anything.
+            // Enter in the reason field denies. It must never approve, because users expect a reason to go with a
+            // denial.
             onKeyDown={(event) => {
               if (
                 event.key !== 'Enter' ||

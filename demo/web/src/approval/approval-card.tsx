@@ -26,7 +26,7 @@ import { KEYS } from './shortcuts.ts';
 import { cardOfKeys, useCardKeys } from './use-card-keys.ts';
 import { useFocus } from './use-focus.ts';
 
-/** Asks the user before a call is carried out, and shows afterwards what became of it. */
+/** Asks the user whether a call may run, and afterwards shows its state. */
 export function ApprovalCard({
   part,
   place = null,
@@ -34,10 +34,10 @@ export function ApprovalCard({
   children,
 }: {
   part: ToolPart;
-  /** Which of the answer's approvals it is, where there are several. */
+  /** The number of this card, and how many cards the message has; null when it is the only one. */
   place?: readonly [index: number, count: number] | null;
   onDecide: Decide;
-  /** The output of the call, where the page can show it. */
+  /** The output of the call, if the tool has a component for it. */
   children?: ReactNode;
 }) {
   const { messages, language } = useLanguage();
@@ -151,7 +151,7 @@ export function ApprovalCard({
   );
 }
 
-/** The agents on the way to a call that was made inside an agent that is used as a tool. */
+/** Names the agents that led to the call, when an agent that is used as a tool made it. */
 function AskedBy({ agents }: { agents: readonly string[] | undefined }): ReactNode {
   const { approval } = useLanguage().messages;
   if (agents === undefined) return null;
@@ -162,20 +162,23 @@ function AskedBy({ agents }: { agents: readonly string[] | undefined }): ReactNo
   );
 }
 
-/** Where the user signs in, if the tool needs that; null for an address that is not of the web. */
+/** The address at which the user signs in. Null when the tool needs no sign-in, or when the address is not http(s). */
 function addressOf(part: ToolPart): URL | null {
   const { signInUrl = '' } = part.approval?.descriptor ?? {};
   return /^https?:/.test(signInUrl) && URL.canParse(signInUrl) ? new URL(signInUrl) : null;
 }
 
-/** What the tool says about its request, and the data that it sent with it. */
+/** The message of the tool for the user, and the payload that the user may change. */
 function askedWith(part: ToolPart): { message?: string; payload?: JsonValue | undefined } {
   if (toolName(part) !== CONFIRMATION_TOOL) return part.approval?.descriptor ?? {};
   const { hint, payload } = fields(fields(part.input).toolConfirmation);
   return { ...(typeof hint === 'string' ? { message: hint } : {}), payload: (payload ?? null) as JsonValue };
 }
 
-/** What the card says. Where the server does not tell that the time is up, the clock of the page does. */
+/**
+ * The state of the card. While the server cannot report the timeout, the clock of the page decides that the time is
+ * up.
+ */
 function useCardState(part: ToolPart, reach: Reach): CardState {
   const state = cardStateOf(part);
   const expiresAt =
@@ -184,7 +187,7 @@ function useCardState(part: ToolPart, reach: Reach): CardState {
   return expiresAt !== undefined && now >= expiresAt ? 'expired' : state;
 }
 
-/** Tells screen readers that a question is there, and what became of it. */
+/** Announces the card to screen readers when it asks, and later each change of its state. */
 function useAnnouncements(
   card: RefObject<HTMLElement | null>,
   state: CardState,
@@ -200,13 +203,13 @@ function useAnnouncements(
     before.current = state;
     if (was === state) return;
     if (state === 'requested') {
-      // The keys decide one card: the others are told of without them.
+      // The keyboard shortcuts decide only one card, so only its announcement names them.
       const hasKeys = card.current === cardOfKeys();
       announce(
         hasKeys ? approval.announce(sentence, KEYS.approve, KEYS.deny) : approval.announceAlso(sentence),
       );
     }
-    // A card of a conversation that was loaded is no news.
+    // A card that was already settled when the conversation was loaded is not announced.
     else if (was !== null) announce(approval.announceState(name, sentence));
   }, [announce, card, messages, name, sentence, state]);
 }

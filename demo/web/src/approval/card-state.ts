@@ -8,7 +8,7 @@ import {
 } from 'duologue/protocol';
 import { fields, type ToolPart, toolName } from '../tools/tool-part.ts';
 
-/** What an approval card says. */
+/** The state that an approval card shows. */
 export type CardState =
   | 'requested'
   | 'processing'
@@ -26,24 +26,24 @@ export function isSettled(state: CardState): boolean {
   return state !== 'requested' && state !== 'processing' && state !== 'denying';
 }
 
-/** Whether a call is shown as an approval card: from the moment it asks, and from then on. */
+/** Whether a call is shown as an approval card. A call that asked once stays a card afterwards. */
 export function isApprovalCard(part: ToolPart): boolean {
   if (toolName(part) === CONFIRMATION_TOOL) return part.state !== 'input-streaming';
   return part.approval !== undefined;
 }
 
-/** Whether something was done after an approval, or may have been: taking the words about it back does not undo it. */
+/** Whether an approved call took effect, or may have. Removing its message does not undo that. */
 export function hasLasted(part: ToolPart): boolean {
   return isApprovalCard(part) && ['done', 'approved', 'unknown'].includes(cardStateOf(part));
 }
 
-/** What the card of a call says. */
+/** The state of the card of a call. */
 export function cardStateOf(part: ToolPart): CardState {
   if (toolName(part) === CONFIRMATION_TOOL) return confirmationState(part);
   switch (part.state) {
     case 'input-streaming':
     case 'input-available':
-      // An approved call is shown again like this while the browser works on it.
+      // An approved call of a browser tool returns to `input-available` while the browser runs the tool.
       return part.approval?.approved === true ? 'processing' : 'requested';
     case 'approval-requested':
       return 'requested';

@@ -3,7 +3,7 @@ import type { CardState } from './card-state.ts';
 import { LOOKS } from './look.ts';
 import type { Reach } from './reach.tsx';
 
-/** What a card says above and below its sentence. */
+/** The title of a card, and the text below its sentence. */
 export function wordsOf(
   state: CardState,
   reach: Reach,
@@ -17,7 +17,7 @@ export function wordsOf(
   return { name: state === 'processing' ? messages.approved : name, text: unsettled };
 }
 
-/** Why the outcome of a decision is not known yet; null when the server is about to send it. */
+/** Why the page waits longer for the outcome of a decision than usual; null while nothing delays it. */
 function unsettledText(reach: Reach, messages: Messages['approval']): string | null {
   switch (reach) {
     case 'live':
@@ -33,7 +33,7 @@ function unsettledText(reach: Reach, messages: Messages['approval']): string | n
   }
 }
 
-/** Why a card cannot be answered on this page now; null when it can. */
+/** Why the user cannot decide on this page now; null when the user can. */
 export function obstacleOf(reach: Reach, messages: Messages['approval']): string | null {
   if (reach === 'elsewhere') return messages.answerHere;
   return reach === 'closed' ? messages.answerLater : null;

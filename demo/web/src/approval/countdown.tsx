@@ -5,7 +5,7 @@ import { secondsUntil, useNow } from '../ui/use-now.ts';
 
 const SOON_S = 10;
 
-/** How long the question can still be answered. The server decides when it is over. */
+/** The seconds until an approval request or a question expires. Only the server decides that it has expired. */
 export function Countdown({ expiresAt }: { expiresAt: number }) {
   const { approval } = useMessages();
   const announce = useAnnounce();

@@ -5,7 +5,10 @@ import { reveal } from './reveal.ts';
 
 const LONG = 180;
 
-/** Every argument of a call that does not stand in its sentence, none hidden; long ones unfold. */
+/**
+ * Shows every argument that the sentence of the card does not contain. Long values are cut, with a button that shows
+ * all.
+ */
 export function Details({ question: { input, inSentence } }: { question: Question }) {
   const { approval } = useMessages();
   const entries = Object.entries(input).filter(([name]) => !inSentence.includes(name));

@@ -1,17 +1,20 @@
 import type { TransientData } from 'duologue/react';
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react';
 
-/** Where calls were decided: on this page, or on another that shows the same conversation. */
+/** Which calls were decided on another page that shows the same conversation. */
 export interface Whereabouts {
-  /** The calls that were decided on another page. */
+  /** The ids of the calls that were decided on another page. */
   elsewhere: ReadonlySet<string>;
-  /** The user decides on this page. */
+  /** Records a decision that the user makes on this page. */
   note: (toolCallId: string, isApproved: boolean) => void;
 }
 
 const Context = createContext<Whereabouts>({ elsewhere: new Set(), note: () => undefined });
 
-/** Records the decisions that the server announces. A valid decision that the user did not make on this page was made elsewhere. */
+/**
+ * Compares the decisions that the server announces (`hear`) with those of this page (`note`). A decision that was not
+ * made on this page was made on another.
+ */
 export function useWhereabouts(): Whereabouts & { hear: (data: TransientData) => void } {
   const [elsewhere, setElsewhere] = useState<ReadonlySet<string>>(new Set());
   const here = useRef(new Map<string, boolean>());
@@ -26,12 +29,12 @@ export function useWhereabouts(): Whereabouts & { hear: (data: TransientData) =>
   return useMemo(() => ({ elsewhere, note, hear }), [elsewhere, note, hear]);
 }
 
-/** Tells the cards below where calls were decided. */
+/** Provides the calls that were decided on another page to the cards in `children`. */
 export function WhereaboutsProvider({ value, children }: { value: Whereabouts; children: ReactNode }) {
   return <Context value={value}>{children}</Context>;
 }
 
-/** Whether a call was decided on another page, and a way to say that it is being decided here. */
+/** Whether a call was decided on another page, and a function that records a decision on this page. */
 export function useDecidedElsewhere(
   toolCallId: string,
 ): [isElsewhere: boolean, note: (isApproved: boolean) => void] {

@@ -14,15 +14,15 @@ import type { CardState } from './card-state.ts';
 
 interface Look {
   icon: LucideIcon;
-  /** Frame and ground of the card. */
+  /** Classes for the border and the background of the card. */
   frame: string;
-  /** The colour of its mark. */
+  /** The class for the colour of the icon and the title. */
   mark: string;
   title: (messages: Messages['approval']) => string;
   text: ((messages: Messages['approval']) => string) | null;
 }
 
-/** How each state of a card looks and what it says: no two are told apart by colour alone. */
+/** The icon, colours and texts of each state. No two states differ only in colour. */
 export const LOOKS: Readonly<Record<CardState, Look>> = {
   requested: {
     icon: ShieldQuestion,

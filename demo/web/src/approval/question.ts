@@ -6,14 +6,17 @@ import { pageTool } from '../tools/page-tools.tsx';
 import { fields, hasOutput, type ToolPart, toolName } from '../tools/tool-part.ts';
 import { reveal } from './reveal.ts';
 
-/** What a card asks or tells about a call. */
+/** The call of a card, and the sentence about it. */
 export interface Question extends CallSentence {
   toolCallId: string;
   tool: string;
   input: Readonly<Record<string, unknown>>;
 }
 
-/** The call that a card is about: in the confirmation dialect, the one inside. */
+/**
+ * The call that a card is about. With `confirmations: 'tool'` the part is the call of the confirmation tool, and this
+ * call is in its input.
+ */
 function subjectOf(part: ToolPart): Pick<Question, 'toolCallId' | 'tool' | 'input'> {
   const tool = toolName(part);
   if (tool !== CONFIRMATION_TOOL) return { toolCallId: part.toolCallId, tool, input: fields(part.input) };
@@ -22,14 +25,14 @@ function subjectOf(part: ToolPart): Pick<Question, 'toolCallId' | 'tool' | 'inpu
   return { toolCallId, tool: String(original.name ?? tool), input: fields(original.args) };
 }
 
-/** Whether a call did what it was asked for. */
+/** Whether a call succeeded: it has an output that reports no error. */
 function isDone(part: ToolPart): boolean {
   if (!hasOutput(part) || toolName(part) === CONFIRMATION_TOOL) return false;
   const { success, error } = fields(part.output);
   return success !== false && error === undefined;
 }
 
-/** Says in plain words what a call will do, or did. */
+/** The sentence that says what a call will do, or what it did. */
 export function questionOf(part: ToolPart, messages: Messages, language: Language): Question {
   const subject = subjectOf(part);
   const { tool, input } = subject;
@@ -39,7 +42,7 @@ export function questionOf(part: ToolPart, messages: Messages, language: Languag
   return { ...subject, template: isDone(part) ? ran : run, values: { tool: reveal(tool) }, inSentence: [] };
 }
 
-/** The question as one sentence. */
+/** The sentence with its values filled in, as plain text. */
 export function sentenceOf({ template, values }: Question): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
 }

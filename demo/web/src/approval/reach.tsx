@@ -3,12 +3,14 @@ import type { Mode } from 'duologue/react';
 import { createContext, type ReactNode, useContext } from 'react';
 
 /**
- * Whether decisions reach the server, and what it decides reaches the page: both at once (`live`), only with a request
- * (`idle`), when the connection is back (`away`), perhaps (`unsure`), or not before the user acts (`elsewhere`, `closed`).
+ * How decisions and their outcomes travel between the page and the server. `live`: at once, in both directions.
+ * `idle`: a request carries the decision, and its response the outcome. `away`: after the reconnect. `unsure`: the
+ * last request failed, so the server may not have the decision. `elsewhere` and `closed`: not before the user takes
+ * the conversation back or reconnects.
  */
 export type Reach = 'live' | 'idle' | 'away' | 'unsure' | 'elsewhere' | 'closed';
 
-/** How far decisions reach in a conversation. */
+/** The reach of a conversation, from its mode, the status of its connection and its last error. */
 export function reachOf(mode: Mode, status: ConnectionState['status'], error: Error | undefined): Reach {
   switch (status) {
     case 'idle':
@@ -29,12 +31,12 @@ export function reachOf(mode: Mode, status: ConnectionState['status'], error: Er
 
 const Context = createContext<Reach>('live');
 
-/** Tells the cards below how far decisions reach. */
+/** Provides the reach to the cards in `children`. */
 export function ReachProvider({ reach, children }: { reach: Reach; children: ReactNode }) {
   return <Context value={reach}>{children}</Context>;
 }
 
-/** How far decisions reach now. */
+/** The reach of the conversation that this component is in. */
 export function useReach(): Reach {
   return useContext(Context);
 }

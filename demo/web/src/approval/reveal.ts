@@ -1,4 +1,7 @@
-/** Makes characters visible that could make a text look like another one: controls, marks of direction, empty spaces. */
+/**
+ * Replaces characters that could make a text look like another one by visible signs: control characters, direction
+ * marks, unusual spaces.
+ */
 export function reveal(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]/gu, (character) => {
     if (character === '\n' || character === '\t') return character;

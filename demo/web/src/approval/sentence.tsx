@@ -1,6 +1,6 @@
 import type { Question } from './question.ts';
 
-/** The question as a sentence whose values stand out. */
+/** The sentence of a card, with its values in bold. */
 export function Sentence({
   question: { template, values },
 }: {

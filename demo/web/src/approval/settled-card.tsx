@@ -10,7 +10,7 @@ import { LOOKS } from './look.ts';
 import type { Question } from './question.ts';
 import { Sentence } from './sentence.tsx';
 
-/** A card in a final state: one line that unfolds. Outcomes that need the user's attention are unfolded from the start. */
+/** A card in a final state: one line that the user can open. Failed and unknown outcomes are open at first. */
 export function SettledCard({
   part,
   state,
@@ -22,7 +22,7 @@ export function SettledCard({
   part: ToolPart;
   state: CardState;
   question: Question;
-  /** Where it was decided, if not here. */
+  /** Says that the call was decided on another page; null when it was not. */
   where: string | null;
   titleId: string;
   /** The output of the call. */

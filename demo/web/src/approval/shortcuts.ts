@@ -1,9 +1,9 @@
 import { isApple } from '../ui/is-apple.ts';
 
-/** The keys of a card. They need Alt, so that no word typed by mistake decides anything. */
+/** The keyboard shortcuts of a card, as text. They need Alt, so that typing can never decide a call. */
 export const KEYS = isApple() ? { approve: '⌥Y', deny: '⌥N' } : { approve: 'Alt+Y', deny: 'Alt+N' };
 
-/** What a key asks for; null when it is none of ours. */
+/** The decision of a key press; null for any other key. */
 export function decisionOf(event: {
   code: string;
   altKey: boolean;

@@ -1,9 +1,12 @@
 import { useEffect, useState } from 'react';
 
-/** How long the buttons wait, so that a click meant for what was there before decides nothing. */
+/**
+ * How long the buttons of a new card ignore clicks. The user may have meant to click on what was there before the
+ * card appeared.
+ */
 const ARMING_MS = 300;
 
-/** Whether a card has been there for long enough to take a click. */
+/** Whether the card has been visible long enough to accept clicks. */
 export function useArmed(): boolean {
   const [isArmed, setArmed] = useState(false);
   useEffect(() => {

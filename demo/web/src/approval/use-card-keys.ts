@@ -3,9 +3,9 @@ import { askingCards, goToCard, isWhollyInView } from './go-to-card.ts';
 import { decisionOf } from './shortcuts.ts';
 
 /**
- * Lets the keys of a card decide from anywhere on the page: they belong to the card that has the focus, else to the first
- * that asks. While a dialog is open they do nothing. A card of which the user does not see everything is only brought into
- * view: the next press decides it.
+ * Lets keyboard shortcuts decide a card from anywhere on the page: the focused card, or otherwise the first one that
+ * asks. They do nothing while a dialog is open. If a part of the card is out of view, the first press only scrolls to
+ * the card, and the next press decides.
  */
 export function useCardKeys(
   card: RefObject<HTMLElement | null>,
@@ -20,10 +20,10 @@ export function useCardKeys(
     if (!canDecide) return;
     const listen = (event: KeyboardEvent) => {
       const decision = decisionOf(event);
-      // One press decides one card, also when the next one asks before the event is over.
+      // The decision can make the next card ask during the same event, which must not decide that card too.
       if (decision === null || event.defaultPrevented || isDialogOpen()) return;
       const element = card.current;
-      // On a narrow page a panel may stand over the conversation.
+      // On a narrow page a side panel covers the conversation and makes it inert.
       if (!element || element !== cardOfKeys() || element.closest('[inert]')) return;
       event.preventDefault();
       if (isWhollyInView(element)) latest.current(decision === 'approve');
@@ -34,7 +34,7 @@ export function useCardKeys(
   }, [card, canDecide]);
 }
 
-/** The card that the keys decide; styles.css shows their names on that one alone. */
+/** The card that the keyboard shortcuts decide. styles.css shows the shortcuts on this card only. */
 export function cardOfKeys(): Element | null {
   return document.activeElement?.closest('[data-asking]') ?? askingCards()[0] ?? null;
 }

@@ -1,15 +1,16 @@
 import { type RefCallback, type RefObject, useCallback, useEffect, useRef } from 'react';
 import { askingCards, goToCard } from './go-to-card.ts';
 
-/** Whether the user is in the middle of writing: then nothing may take the focus away. */
+/** Whether the user is writing. Then the focus must stay where it is. */
 function isWriting(): boolean {
   const active = document.activeElement;
   return (active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement) && active.value !== '';
 }
 
 /**
- * Moves the focus to a card when it asks, unless the user is writing or answers another one, and on when it is done:
- * to the next card that asks, else back. The returned ref belongs to what the card shows only while it asks.
+ * Focuses a card when it asks, unless the user is writing or the focus is in another card that asks. When this card
+ * has been answered, moves the focus to the next card that asks, or back to the element that had it before. Attach
+ * the returned ref to the element that exists only while the card asks.
  */
 export function useFocus(card: RefObject<HTMLElement | null>, isAsking: boolean): RefCallback<HTMLElement> {
   const before = useRef<HTMLElement | null>(null);
@@ -17,7 +18,7 @@ export function useFocus(card: RefObject<HTMLElement | null>, isAsking: boolean)
   const question = useCallback((node: HTMLElement | null) => {
     if (!node) return;
     isLost.current = false;
-    // The last moment at which what is taken away still has the focus.
+    // React calls this before it removes the element, so the focus is still inside.
     return () => {
       isLost.current = node.contains(document.activeElement);
     };

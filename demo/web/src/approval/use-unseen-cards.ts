@@ -1,10 +1,10 @@
 import { type RefCallback, useCallback, useState } from 'react';
 import { askingCards } from './go-to-card.ts';
 
-/** How much of a card must be in sight for it to count as seen. */
+/** The part of the list at its top and bottom in which a card does not count as visible. */
 const MARGIN = '-48px 0px';
 
-/** The cards that wait for a decision where the user does not see them; `around` is what stands around the list. */
+/** The cards that wait for the user and are out of view. Attach `around` to the scrolling element. */
 export function useUnseenCards(): { around: RefCallback<HTMLElement>; unseen: readonly HTMLElement[] } {
   const [unseen, setUnseen] = useState<readonly HTMLElement[]>([]);
   const around = useCallback((node: HTMLElement | null) => {

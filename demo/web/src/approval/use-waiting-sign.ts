@@ -29,7 +29,10 @@ export function useWaitingSign(
   return words.titleSign(count, Number.isFinite(first) ? secondsUntil(first, now) : null);
 }
 
-/** Whether the browser lets this page send notifications: some have none, and phones only those of a worker. */
+/**
+ * Whether this page may show notifications. Some browsers have none, and on phones only service workers may show
+ * them.
+ */
 function mayNotify(): boolean {
   return typeof Notification === 'function' && Notification.permission === 'granted';
 }

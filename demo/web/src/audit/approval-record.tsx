@@ -15,10 +15,10 @@ const DOTS: Readonly<Record<AuditLine['kind'], string>> = {
   refused: 'bg-odd',
 };
 
-/** The user of a server without accounts: the reader of the log is this user. */
+/** The name that a server without `authenticate` gives its only user. */
 const ONLY_USER = 'live_user';
 
-/** One approval: what was asked, and each step until it was settled. */
+/** Shows the lines of the log about one approval request: its arguments, and each step with its user and time. */
 export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
   const { messages, language } = useLanguage();
   const words = usePanelTexts().audit;
@@ -64,14 +64,14 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
   );
 }
 
-/** The user whom a step names: the one who got the request, or the one who decided. */
+/** The words for the user of a line: who was asked, or who decided. Empty for steps of the server itself. */
 function userOf({ kind, user }: AuditLine, words: PanelTexts['audit']): string {
   if (kind === 'expired' || kind === 'consumed') return '';
   const name = user === ONLY_USER ? words.you : user;
   return kind === 'issued' ? words.from(name) : words.by(name);
 }
 
-/** The arguments of a call that its sentence does not tell. */
+/** Shows the arguments that the sentence above does not contain. */
 function Arguments({ args, inSentence }: { args: unknown; inSentence: readonly string[] }) {
   const words = usePanelTexts().audit;
   const entries = Object.entries(fields(args)).filter(([name]) => !inSentence.includes(name));

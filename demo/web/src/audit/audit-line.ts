@@ -1,6 +1,6 @@
 import { http } from '../sessions/http.ts';
 
-/** One step of an approval, as the server keeps it. */
+/** One line of the approval log, as the server stores it. */
 export interface AuditLine {
   at: number;
   kind: 'issued' | 'approved' | 'answered' | 'denied' | 'expired' | 'consumed' | 'refused';
@@ -17,11 +17,11 @@ export interface AuditLine {
 /** The newest lines of the approval log of a session, oldest first. */
 export interface AuditLog {
   lines: readonly AuditLine[];
-  /** Whether the server has older lines. */
+  /** Whether the server has lines that are older than these. */
   hasOlder: boolean;
 }
 
-/** Reads so many pages of the approval log of a session, from the newest on. */
+/** Reads the newest `pages` pages of the approval log of a session. */
 export async function readAuditLog(sessionId: string, pages: number, signal: AbortSignal): Promise<AuditLog> {
   const path = `/approvals/${encodeURIComponent(sessionId)}`;
   const texts: string[] = [];
@@ -52,12 +52,12 @@ const COLUMNS = [
   'argsHash',
 ] as const;
 
-/** The log as JSON lines. */
+/** The lines as JSON, one on each line of the text. */
 export function toJsonLines(lines: readonly AuditLine[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** The log as a table for spreadsheets. */
+/** The lines as CSV, for spreadsheets. */
 export function toCsv(lines: readonly AuditLine[]): string {
   const rows = lines.map((line) =>
     COLUMNS.map((column) => cell(column === 'at' ? new Date(line.at).toISOString() : line[column])).join(','),
@@ -68,7 +68,7 @@ export function toCsv(lines: readonly AuditLine[]): string {
 function cell(value: unknown): string {
   const text =
     value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
-  // A spreadsheet takes what begins so for a formula.
+  // A spreadsheet would execute a cell that begins with one of these characters as a formula.
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -8,7 +8,7 @@ import { ApprovalRecord } from './approval-record.tsx';
 import { type AuditLine, toCsv, toJsonLines } from './audit-line.ts';
 import { useAuditLog } from './use-audit-log.ts';
 
-/** Who was asked what in this conversation, what was answered, and what followed. */
+/** The side panel with the approval log of a conversation. */
 export default function AuditPanel({ sessionId }: PanelProps) {
   const words = usePanelTexts().audit;
   const { log, hasFailed, refresh, readOlder } = useAuditLog(sessionId);
@@ -53,7 +53,7 @@ export default function AuditPanel({ sessionId }: PanelProps) {
   );
 }
 
-/** The lines of each approval together, in the order in which they were asked. */
+/** Groups the lines by approval request, in the order of their first lines. */
 function byApproval(lines: readonly AuditLine[]): [id: string, lines: AuditLine[]][] {
   const approvals = new Map<string, AuditLine[]>();
   for (const line of lines) {

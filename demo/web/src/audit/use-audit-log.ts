@@ -2,10 +2,13 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { useWire } from '../wire/wire.tsx';
 import { type AuditLog, readAuditLog } from './audit-line.ts';
 
-/** The log follows the conversation with this delay. */
+/** How long after the last recorded request, chunk or frame the log is read again. */
 const DELAY_MS = 400;
 
-/** The newest pages of the approval log of a session, read again when something happened in the conversation. */
+/**
+ * Reads the newest pages of the approval log of a session, and reads them again whenever the page sent or received
+ * something.
+ */
 export function useAuditLog(sessionId: string): {
   log: AuditLog | null;
   hasFailed: boolean;

@@ -21,10 +21,12 @@ const Answer = memo(function Answer({
   message: Message;
   isGrowing: boolean;
   onDecide: Decide;
-  /** Continues it, if it was cut and is the last one. */
+  /** Continues the message; null unless the message was cut off and is the last one. */
   onContinue: (() => void) | null;
   onRegenerate: ((messageId: string) => void) | null;
-  /** Asks its question again as a new message, where the conversation has moved on. */
+  /**
+   * Sends the user message before this one again as a new message; null where `onRegenerate` can replace the answer.
+   */
   onAskAgain: (() => void) | null;
 }) {
   const { message: words } = useMessages();
@@ -69,18 +71,18 @@ const Answer = memo(function Answer({
 
 export default Answer;
 
-/** Whether a part shows a call that asks the user, now, later, or before. */
+/** Whether a part is a call that needs the approval of the user, decided or not. */
 function asksPerson(part: Message['parts'][number]): boolean {
   const call = asToolPart(part);
   return call !== null && (call.approval !== undefined || call.toolMetadata?.asks === true);
 }
 
-/** How many approval requests the server sends one by one after that of this part. */
+/** How many further approval requests are queued: over BIDI the server shows them one by one. */
 function queuedBehind(part: Message['parts'][number] | undefined): number {
   return (part && asToolPart(part)?.approval?.descriptor?.queued) ?? 0;
 }
 
-/** Whether a part shows a call that has not come to its end. */
+/** Whether a part is a call without an outcome. */
 function isOpen(part: Message['parts'][number]): boolean {
   return 'toolCallId' in part && !part.state.startsWith('output-');
 }

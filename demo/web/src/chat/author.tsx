@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
 
-/** The agent that wrote a part, where several agents write at once; null where there is only one. */
+/** The name of the agent that wrote a part; null when the server names none, because only one agent writes. */
 function authorOf(part: { providerMetadata?: object | undefined }): string | null {
   const { duologue } = (part.providerMetadata ?? {}) as { duologue?: { author?: unknown } };
   return typeof duologue?.author === 'string' ? duologue.author : null;
 }
 
-/** Shows a part below the name of the agent that wrote it, if the server names one. */
+/** Shows a part with the name of its agent above it, if the server names one. */
 export function Author({
   part,
   children,

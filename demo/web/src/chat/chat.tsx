@@ -37,12 +37,12 @@ import { useTitle } from './use-title.ts';
 import { useOnNewText, useWaiting } from './use-waiting.ts';
 
 const ReplayBar = lazy(() => import('../replay/replay-bar.tsx'));
-/** When voice cannot be loaded, the page works without it. */
+/** If the voice bar cannot be loaded, nothing is shown in its place. */
 const VoiceDock = lazy<typeof import('../voice/voice-dock.tsx').default>(() =>
   import('../voice/voice-dock.tsx').catch(() => ({ default: () => null as never })),
 );
 
-/** One conversation, from its header to the message box. */
+/** One conversation: header, messages and message box. */
 export function Chat({
   current,
   sessions,
@@ -59,7 +59,7 @@ export function Chat({
   sessions: Sessions;
   mode: Mode;
   whileBusy: WhileBusy;
-  /** The tools that run in this page. */
+  /** The browser tools of this page. */
   executors: Executors;
   /** Whether a panel or dialog covers the conversation. */
   isCovered: boolean;
@@ -67,11 +67,11 @@ export function Chat({
   /** Called when the user or the agent starts or stops speaking. */
   onSpeech: (isSpeech: boolean) => void;
   onSessions: () => void;
-  /** What else stands in the header. */
+  /** Further controls for the header. */
   tools: ReactNode;
 }) {
   const words = useMessages();
-  // One that was begun here is empty until its first word; one that was opened is not.
+  // A conversation that was created on this page has no stored messages to load.
   const [wasOpened] = useState(!current.isNew);
   const notices = useNotices();
   const waiting = useWaiting();
@@ -84,7 +84,7 @@ export function Chat({
     (data: TransientData) => {
       note(data);
       wait(data);
-      // A replay has no clicks, so the page does not know who decided on the recorded page.
+      // In a replay nobody clicks, so every decision would seem to be made on another page.
       if (!replay) place(data);
     },
     [note, wait, place, replay],
@@ -104,7 +104,8 @@ export function Chat({
   const { messages, status, connection, approvals, questions, session, error, clearError, active } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
   useOnNewText(messages, isBusy, waiting.clear);
-  // A replay counts as connected: the recording itself contains every decision and outcome.
+  // A replay has no connection, but its recording contains every decision and outcome, so cards are shown as with a
+  // live connection.
   const reach = replay ? 'live' : reachOf(duologue.mode, connection.status, error);
   const isCutOff = useIsCutOff(duologue.mode === 'sse' && isBusy && !replay);
   const shownConnection =
@@ -127,13 +128,14 @@ export function Chat({
     [restore],
   );
   const { markFailed } = actions;
-  // An error without a code was sent by the server inside the answer.
+  // The server sends such an error inside a message. Errors of requests have a code, and errors of the network are of
+  // the class TypeError.
   const hasModelFailed = error !== undefined && !('code' in error) && !(error instanceof TypeError);
   useEffect(() => {
     if (hasModelFailed && !replay) markFailed();
   }, [hasModelFailed, markFailed, replay]);
   const unsent = useUnsent(stored, { messages, error, isLoaded: session.status === 'ready' }, comeBack);
-  // An interruption would end an open question too: beside one, a message waits.
+  // While a call or a question waits for the user, messages are queued, because an interruption would end the call.
   const isAsked = approvals.length + questions.length > 0;
   const canInterrupt = isBusy && held === 'answer' && !isAsked;
   const pictures = usePictures(acceptsOf(duologue.live.connection.info));
@@ -151,7 +153,7 @@ export function Chat({
   }, [keep, messages.length, queue.length, replay]);
 
   const loadError = session.status === 'failed' ? session.error : null;
-  /** Removes the error, so that queued messages are sent; the failed message itself shows that it has no answer. */
+  /** Removes the error, so that queued messages are sent. The failed message keeps its note that it has no answer. */
   const goOn = () => {
     clearError();
     if (lost.error) lost.forget();

@@ -15,7 +15,7 @@ import { useAnswerAnnounced } from './use-answer-announced.ts';
 import { useStickyScroll } from './use-sticky-scroll.ts';
 import { UserMessage } from './user-message.tsx';
 
-/** The messages of a conversation, with whatever stands before or after them. */
+/** The scrolling list of messages, with everything that is shown before and after them. */
 export function Conversation({
   messages,
   onEarlier,
@@ -31,19 +31,24 @@ export function Conversation({
   children,
 }: {
   messages: readonly Message[];
-  /** Loads a page of the messages before these, if there are any. */
+  /** Loads a page of earlier messages; null when there are none. */
   onEarlier: (() => Promise<void>) | null;
   isBusy: boolean;
-  /** Whether the last message is followed by an error, which has its own way to try again. */
+  /**
+   * Whether an error is shown below the last message. The error has a button to try again, so the message shows none.
+   */
   hasError: boolean;
   onDecide: Decide;
-  /** Continues the last answer, if it was cut. */
+  /** Continues the last message of the assistant; null unless it was cut off. */
   onContinue: (() => void) | null;
   onRegenerate: (messageId: string) => void;
   onEdit: (message: Message, text: string) => void;
-  /** Whether a message of the user failed on this page. */
+  /** Whether sending a message of the user failed on this page. */
   isUnsent: (messageId: string) => boolean;
-  /** Asks a question again that has no whole answer: in its place if it is the last message, else as a new one. */
+  /**
+   * Sends a user message without a whole answer again: in its place if it is the last message, otherwise as a new
+   * message.
+   */
   onAskAgain: (question: Message, isLast: boolean) => void;
   empty: ReactNode;
   children: ReactNode;
@@ -67,7 +72,7 @@ export function Conversation({
   }, [messages, keepPlace]);
   const hasBegun = messages.length > 0;
   useEffect(() => {
-    // While the agent thinks; one that cannot be loaded says so in its place.
+    // Loads the component while the agent thinks. A failure is shown where the component would be.
     if (hasBegun) loadAnswer().catch(() => undefined);
   }, [hasBegun]);
   useAnswerAnnounced(isBusy, last);
@@ -134,7 +139,7 @@ export function Conversation({
   );
 }
 
-/** A button over the end of the conversation that leads to something out of sight. */
+/** A button above the end of the list, which scrolls to something out of view. */
 function Pill(props: ComponentProps<'button'>) {
   return (
     <button

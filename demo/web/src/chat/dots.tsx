@@ -1,6 +1,6 @@
 import { useMessages } from '../i18n/language.tsx';
 
-/** Says that the assistant is at work and has not said anything yet. */
+/** Shows that the assistant is working and has not written anything yet. */
 export function Dots() {
   const { message } = useMessages();
   return (

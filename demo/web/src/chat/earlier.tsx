@@ -4,7 +4,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { useAnnounce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 
-/** Stands above the first message while the server has older ones: loads a page of them, on a click and when the user scrolls up to it. */
+/** The button above the first message that loads earlier ones. They are also loaded when the user scrolls up to it. */
 export function Earlier({ onLoad, isAtEnd }: { onLoad: () => Promise<void>; isAtEnd: boolean }) {
   const { message: words } = useMessages();
   const announce = useAnnounce();
@@ -21,7 +21,8 @@ export function Earlier({ onLoad, isAtEnd }: { onLoad: () => Promise<void>; isAt
       announce(words.earlierFailed);
     }
   };
-  // A list at its end was not scrolled by the user; after a failure only a click asks again.
+  // Nothing is loaded while the list is at its end, because then the user did not scroll, and after a failure only by
+  // a click.
   const seen = useRef(() => {});
   seen.current = () => {
     if (!isAtEnd && status === 'idle') void load();

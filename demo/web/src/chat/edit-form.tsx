@@ -2,14 +2,14 @@ import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 
-/** Changes a message that was sent. Ends with the new text, or with null. */
+/** A form to edit a message that was sent. Calls back with the new text, or with null when the user cancels. */
 export function EditForm({
   text,
   canSend,
   onEnd,
 }: {
   text: string;
-  /** Whether the new text can be sent now; until then it is kept. */
+  /** Whether the text can be sent now. While it cannot, the form stays open. */
   canSend: boolean;
   onEnd: (text: string | null) => void;
 }) {

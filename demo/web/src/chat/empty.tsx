@@ -3,7 +3,7 @@ import { useLanguage } from '../i18n/language.tsx';
 import { PAGE_TOOLS } from '../tools/page-tools.tsx';
 import { Logo } from '../ui/logo.tsx';
 
-/** What a conversation shows before its first word. */
+/** The content of a conversation without messages: a greeting and examples. */
 export function Empty({ onSuggest }: { onSuggest: (text: string) => void }) {
   const { messages, language } = useLanguage();
   const { empty } = messages;

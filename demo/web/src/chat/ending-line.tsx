@@ -4,7 +4,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import type { Ending } from './ending.ts';
 
-/** The line under an answer that is not whole: it says why, and has a button to continue it or to ask again. */
+/** The line below a message that is incomplete. It says why, and has a button to continue or to ask again. */
 export function EndingLine({
   ending,
   onContinue,

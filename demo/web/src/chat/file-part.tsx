@@ -11,15 +11,15 @@ interface File {
 }
 
 /**
- * A file of a message: a picture or a film as such, sound to be played, anything else by its name, to be saved. A file that a tool saved always has its name and
- * version.
+ * Shows a file of a message: pictures, films and sounds directly, other files as a link. A file that a tool saved is
+ * always shown with its name and version.
  */
 export function FilePart({
   file,
   alt,
 }: {
   file: File;
-  /** What a picture is called. */
+  /** The alternative text of a picture. */
   alt: string;
 }) {
   const shown = <Shown file={file} alt={alt} />;
@@ -40,11 +40,11 @@ function isShown({ url, mediaType }: File): boolean {
 function Shown({ file: { url, mediaType }, alt }: { file: File; alt: string }) {
   if (mediaType.startsWith('image/')) return <Picture url={url} alt={alt} />;
   const player = { src: url, controls: true, className: 'max-h-96 max-w-full rounded-xl' };
-  // Models give no captions.
+  // Biome asks for captions, which films and sounds of models do not have.
   return mediaType.startsWith('video/') ? <video {...player} playsInline muted /> : <audio {...player} />;
 }
 
-/** The name of a file, and the version and size of one that a tool saved, as a link. */
+/** A link to a file: its name, and the version and size if a tool saved it. */
 function FileLink({ file }: { file: File }) {
   const { messages, language } = useLanguage();
   const { url, mediaType } = file;
@@ -77,14 +77,14 @@ function FileLink({ file }: { file: File }) {
   );
 }
 
-/** The facts of a file that a tool saved; null for any other file. */
+/** The name, version and size of a file that a tool saved; null for any other file. */
 function artifactOf({ providerMetadata }: File) {
   const { filename, version, bytes } = providerMetadata?.duologue ?? {};
   if (typeof filename !== 'string' || typeof version !== 'number') return null;
   return { name: filename.replace(/^user:/, ''), version, bytes: typeof bytes === 'number' ? bytes : null };
 }
 
-/** Whether following the address only fetches something. */
+/** Whether an address is safe in a link: it leads to a resource and runs no script. */
 function isSafe(url: string): boolean {
   return (
     URL.canParse(url, location.href) && /^(https?|data|blob):$/.test(new URL(url, location.href).protocol)

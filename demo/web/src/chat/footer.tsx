@@ -14,10 +14,10 @@ import { briefThought } from './brief-thought.ts';
 import { textOf } from './message-text.ts';
 import { useCost } from './use-cost.ts';
 
-/** What the embedded model calls itself: it answers where no provider has a key. */
+/** The name of the embedded model, which answers when no model key is set. */
 const DEMO_MODEL = 'duologue-embedded';
 
-/** The line below an answer: the actions on it, and its time, tokens and cost. */
+/** The line below a message: its actions, time, tokens and cost. */
 export function Footer({ message, onRegenerate }: { message: Message; onRegenerate: (() => void) | null }) {
   const { messages, language } = useLanguage();
   const words = messages.message;

@@ -3,7 +3,7 @@ import { Dialog } from 'radix-ui';
 import { useMessages } from '../i18n/language.tsx';
 import { PictureButton, type Shown } from './picture-button.tsx';
 
-/** A picture, and over everything the same as large as the screen. */
+/** A picture, and a dialog that shows it at the size of the window. */
 export default function LargePicture({ url, alt }: Shown) {
   const messages = useMessages();
   return (

@@ -4,12 +4,12 @@ import type Loaded from './answer.tsx';
 
 type Props = ComponentProps<typeof Loaded>;
 
-/** Loads what shows an answer with its cards; nothing of it is needed before the first word. */
+/** Loads the component for messages of the assistant with its cards. The first paint does not need it. */
 export const loadAnswer = () => import('./answer.tsx');
 
 const Content = lazy<ComponentType<Props>>(() => loadAnswer().catch(() => ({ default: Missing })));
 
-/** A message of the assistant; nothing until what shows it is loaded. */
+/** A message of the assistant; empty while its component is being loaded. */
 export function Answer(props: Props) {
   return (
     <Suspense fallback={null}>
@@ -18,7 +18,7 @@ export function Answer(props: Props) {
   );
 }
 
-/** Stands where an answer cannot be shown, for want of a network. */
+/** Shown in place of a message whose component could not be loaded. */
 function Missing() {
   const { panel } = useMessages();
   return (

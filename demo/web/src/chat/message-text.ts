@@ -1,6 +1,6 @@
 import type { Message } from 'duologue/protocol';
 
-/** Everything that a message says in words. */
+/** The text parts of a message, joined. */
 export function textOf(message: Message): string {
   return message.parts
     .flatMap((part) => (part.type === 'text' ? [part.text] : []))
@@ -8,7 +8,7 @@ export function textOf(message: Message): string {
     .trim();
 }
 
-/** The files of a message, as they would be sent again. */
+/** The file parts of a message, in the form in which `sendMessage` takes them. */
 export function filesOf(message: Message) {
   return message.parts.filter((part) => part.type === 'file');
 }

@@ -20,13 +20,16 @@ import { Thoughts } from './thoughts.tsx';
 
 interface Props {
   part: MessagePart;
-  /** Which of the answer's approvals it is, such as "1/2"; null for anything else, and for the only one. */
+  /**
+   * The number of this card and of all cards of the message, such as "1/2"; null for other parts, and for an only
+   * card.
+   */
   place: string | null;
   isGrowing: boolean;
   onDecide: Decide;
 }
 
-/** Shows one part of an answer. The chat copies its parts with every chunk, so they are compared by what is in them. */
+/** Shows one part of a message. The chat copies all parts for each chunk, so the memo compares their content. */
 export const Part = memo(
   function Part({ part, place, isGrowing, onDecide }: Props): ReactNode {
     const { message, pictures } = useMessages();

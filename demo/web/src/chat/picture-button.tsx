@@ -7,7 +7,7 @@ export interface Shown {
   alt: string;
 }
 
-/** A picture that can be pressed. */
+/** A button that shows a picture. */
 export function PictureButton({ url, alt, ...rest }: Shown & ComponentProps<'button'>) {
   const { pictures } = useMessages();
   return (

@@ -1,14 +1,17 @@
 import { calcPrice } from '@pydantic/genai-prices';
 import type { TokenUsage } from 'duologue/protocol';
 
-/** What so many tokens of a model cost, in US dollars; null when no price is known. The list of prices is large. */
+/**
+ * The cost of tokens in US dollars; null when the price of the model is not known. This file is loaded on demand,
+ * because the price list is large.
+ */
 export function priceOf(usage: TokenUsage, model: string, at: Date): number | null {
   const counts = {
     input_tokens: usage.input,
     output_tokens: usage.output,
     cache_read_tokens: usage.cacheRead,
     cache_write_tokens: usage.cacheWrite,
-    // A part is never more than the whole, whatever the model says: the list refuses such counts.
+    // Some models report more audio tokens than tokens in all, which the price list refuses.
     input_audio_tokens: atMost(usage.audio?.input, usage.input),
     output_audio_tokens: atMost(usage.audio?.output, usage.output),
     cache_audio_read_tokens: atMost(usage.audio?.cacheRead, usage.cacheRead),

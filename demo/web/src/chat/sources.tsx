@@ -2,13 +2,13 @@ import type { Message } from 'duologue/protocol';
 import { ExternalLink } from 'lucide-react';
 import { useMessages } from '../i18n/language.tsx';
 
-/** Where the answer comes from: the sources it names, and the passages it cites. */
+/** The sources and citations of a message. */
 export function Sources({ message }: { message: Message }) {
   const { message: words } = useMessages();
   const sources = message.parts.flatMap((part) => {
     if (part.type === 'source-url')
       return [{ id: part.sourceId, url: part.url, title: part.title ?? part.url }];
-    // A document has a name, but nothing to follow.
+    // A document has a title and no address.
     return part.type === 'source-document'
       ? [{ id: part.sourceId, url: '', title: part.title || (part.filename ?? part.mediaType) }]
       : [];

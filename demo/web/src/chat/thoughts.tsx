@@ -2,7 +2,7 @@ import { Brain, ChevronRight } from 'lucide-react';
 import { Collapsible } from 'radix-ui';
 import { useMessages } from '../i18n/language.tsx';
 
-/** What the model thought before it spoke, folded away. */
+/** The reasoning of the model, folded. */
 export function Thoughts({ text, isGrowing }: { text: string; isGrowing: boolean }) {
   const { message } = useMessages();
   return (

@@ -6,25 +6,28 @@ import type { Draft } from '../composer/draft.ts';
 import type { Answering } from '../questions/answering.tsx';
 import { filesOf } from './message-text.ts';
 
-/** What a user can do in a conversation; none of these changes from one drawing to the next. */
+/** The actions of the user in a conversation. Their identities never change, so they cause no rendering. */
 export interface Actions {
   send: (draft: Draft) => void;
   decide: Decide;
-  /** Answers a question, or declines it. */
+  /** Answers or declines a question of the agent. */
   questions: Answering;
   edit: (message: Message, text: string) => void;
   regenerate: (messageId: string) => void;
   retry: () => void;
-  /** Continues the last answer, which was cut. */
+  /** Continues the last message, which was cut off. */
   continueAnswer: () => void;
-  /** Takes a message out of the conversation that the server does not have. */
+  /** Removes a message that the server does not have. */
   drop: (messageId: string) => void;
-  /** Marks the last answer as failed, as the server stores it: the SDK keeps nothing of the end of a response that failed. */
+  /**
+   * Marks the last message as failed, as the server stores it: the AI SDK does not keep the metadata of a response
+   * that failed.
+   */
   markFailed: () => void;
   stop: () => void;
 }
 
-/** The actions of a conversation. `onShown` gets an error that the card of a question shows. */
+/** Creates the actions of a conversation. `onShown` gets errors that the card of a question already shows. */
 export function useActions(duologue: UseDuologueHelpers, onShown: (error: Error) => void): Actions {
   const latest = useRef(duologue);
   useEffect(() => {
@@ -101,7 +104,7 @@ export function useActions(duologue: UseDuologueHelpers, onShown: (error: Error)
   return { send, decide, questions, edit, regenerate, retry, continueAnswer, drop, markFailed, stop };
 }
 
-/** Whether a decision of the user has not come to its end. */
+/** Whether a call that the user decided has no outcome yet. */
 export function hasUnsettledDecision({ parts }: Message): boolean {
   return parts.some((part) => 'toolCallId' in part && part.state === 'approval-responded');
 }

@@ -2,7 +2,7 @@ import type { Message } from 'duologue/protocol';
 import { useEffect, useRef } from 'react';
 import { useAnnounce } from '../ui/announcer.tsx';
 
-/** Reads an answer to screen readers once, when it is whole: reading every delta would be unintelligible. */
+/** Announces a message to screen readers once, when it is complete. Announcing each delta would be unintelligible. */
 export function useAnswerAnnounced(isBusy: boolean, last: Message | undefined): void {
   const announce = useAnnounce();
   const wasBusy = useRef(false);
@@ -18,8 +18,8 @@ export function useAnswerAnnounced(isBusy: boolean, last: Message | undefined): 
 }
 
 /**
- * Passes on the words of an answer as they are shown: a screen reader would read out every sign of Markdown. What shows them may still be
- * on its way, and then this waits for it.
+ * Calls `then` with the text of a message as the page renders it, since a screen reader would read the characters of
+ * Markdown aloud. Waits while the component of the message is being loaded.
  */
 function whenShown({ id }: Message, then: (text: string) => void): MutationObserver {
   const look = () => {

@@ -1,7 +1,7 @@
 import type { Message } from 'duologue/protocol';
 import { useEffect, useState } from 'react';
 
-/** What an answer cost, in US dollars; null while that is not known, or never is. */
+/** The cost of a message in US dollars; null until it is known, or when the price is unknown. */
 export function useCost(message: Message): number | null {
   const { usage, modelVersion, createdAt } = message.metadata ?? {};
   const isCounted = typeof usage?.input === 'number' && typeof usage.output === 'number';
@@ -13,7 +13,7 @@ export function useCost(message: Message): number | null {
       ({ priceOf }) =>
         isWanted &&
         setCost(priceOf(usage, modelVersion, createdAt === undefined ? new Date() : new Date(createdAt))),
-      // Without the list of prices the page still shows the tokens.
+      // If the price list cannot be loaded, the page shows only the tokens.
       () => undefined,
     );
     return () => {

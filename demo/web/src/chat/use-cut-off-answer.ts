@@ -2,7 +2,10 @@ import type { Message } from 'duologue/protocol';
 import { useCallback, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 
-/** Tells when the server lost the end of the last answer, until the user dismisses that or the conversation goes on. */
+/**
+ * Returns an error when the server lost the end of the last message, until the user dismisses the error or a further
+ * message comes.
+ */
 export function useCutOffAnswer(
   messages: readonly Message[],
   isElsewhere: boolean,

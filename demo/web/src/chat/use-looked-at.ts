@@ -1,10 +1,13 @@
 import { useEffect, useState } from 'react';
 
-/** After this time a user without any input counts as having seen the page. */
+/** After this time the page counts as seen, also without any input of the user. */
 const LOOK_MS = 3000;
 const SIGNS = ['pointermove', 'pointerdown', 'keydown'] as const;
 
-/** True once the user does something, or has looked for a while: code that the first paint does not need is loaded then. */
+/**
+ * Becomes true at the first input of the user, or after a few seconds. Code that the first paint does not need is
+ * loaded then.
+ */
 export function useLookedAt(): boolean {
   const [isLookedAt, setLookedAt] = useState(false);
   useEffect(() => {

@@ -1,13 +1,13 @@
 import type { TransientData } from 'duologue/react';
 import { useCallback, useState } from 'react';
 
-/** Something that went wrong beside the answers. */
+/** An error of the server that belongs to no message. */
 export interface Notice {
   id: string;
   error: Error;
 }
 
-/** Errors that are shown elsewhere: at the connection, or at the end of an answer. */
+/** Codes of errors that the page shows in another place: at the connection, or below a message. */
 const ELSEWHERE = [
   'taken_over',
   'idle',
@@ -19,7 +19,7 @@ const ELSEWHERE = [
   'busy',
 ];
 
-/** Keeps what the server says went wrong, until it is dismissed. */
+/** Keeps the errors that the server reports until the user dismisses them. */
 export function useNotices(): {
   list: readonly Notice[];
   hear: (data: TransientData) => void;

@@ -3,15 +3,15 @@ import { type RefCallback, useCallback, useRef, useState } from 'react';
 const NEAR_PX = 64;
 
 /**
- * Keeps a list at its end while it grows, until the user scrolls up; from when they reach the end on, again. While it is
- * not to follow, because nothing has been said yet, it stays where the user reads: at first at its top.
+ * Keeps a growing list scrolled to its end, until the user scrolls up, and again once the user has scrolled back to
+ * the end. While `follows` is false the list keeps its position.
  */
 export function useStickyScroll(follows: boolean): {
   box: RefCallback<HTMLElement>;
   content: RefCallback<HTMLElement>;
   isAtEnd: boolean;
   toEnd: () => void;
-  /** To be called before the browser paints items that were added at the top: what the user reads stays where it is. */
+  /** Call it before the browser paints items that were added at the top. It keeps the visible items in their place. */
   keepPlace: () => void;
 } {
   const element = useRef<HTMLElement | null>(null);
@@ -47,7 +47,8 @@ export function useStickyScroll(follows: boolean): {
       if (!node) return;
       const onScroll = () => {
         const { top, height, box } = seen.current;
-        // A list that becomes shorter moves by itself, and so does one that gets more room when a banner below it goes.
+        // The position also decreases without the user: when the list becomes shorter, and when its box grows because
+        // a banner below it disappears.
         if (node.scrollTop < top && node.scrollHeight >= height && node.clientHeight <= box)
           sticks.current = false;
         else if (node.scrollTop > top && isNear(node)) sticks.current = true;

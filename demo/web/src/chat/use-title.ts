@@ -7,14 +7,17 @@ import { textOf } from './message-text.ts';
 
 const LENGTH = 60;
 
-/** The name of a conversation: the one it was given, else its first words, which it then keeps, and stands in the list with. */
+/**
+ * The name of a conversation: the stored one, otherwise the beginning of the first user message, which is then stored
+ * as the name. Also sets the title of the browser tab.
+ */
 export function useTitle(
   current: CurrentSession,
   sessions: Sessions,
   messages: readonly Message[],
-  /** Whether the conversation has messages before these: then its first words are not known. */
+  /** Whether the server has earlier messages. Then the first user message is not known. */
   hasOlder: boolean,
-  /** What the tab of the browser shows before the name; null for nothing. */
+  /** The text before the name in the title of the browser tab; null for none. */
   sign: string | null,
 ): string {
   const words = useMessages().sessions;
@@ -25,14 +28,16 @@ export function useTitle(
   const first = messages.find(({ role }) => role === 'user');
   const text = first && !hasOlder ? textOf(first).replace(/\s+/g, ' ') : '';
   const short = text.length > LENGTH ? `${text.slice(0, LENGTH).trimEnd()}…` : text;
-  // The words that the name was taken from, or might have been.
+  // The text that this page has used, or could have used, as the name.
   const named = useRef<string | null>(null);
-  // Only what the server knows can be given a name: an answer shows that it does.
+  // A name can be stored only for a session that the server has stored. A message of the assistant proves that it
+  // has.
   const isKnown = entry !== undefined && messages.some(({ role }) => role === 'assistant');
   const given = entry?.title ?? null;
-  // A conversation that is no longer in the list was deleted on another page.
+  // A conversation that was in the list and is not any more was deleted on another page, so it must not be added
+  // again.
   const wasListed = useRef(false);
-  // A picture alone has no words, but is a beginning too.
+  // A first message without text, such as a picture, starts a conversation too.
   const isMissing = isLoaded && first !== undefined && entry === undefined && !isBegun;
   useEffect(() => {
     if (isMissing && !wasListed.current) begin(id, short || words.untitled);
@@ -40,7 +45,7 @@ export function useTitle(
   }, [begin, entry, id, isMissing, short, words.untitled]);
   useEffect(() => {
     if (!isKnown || short === '' || named.current === short) return;
-    // A name that a user gave stays; one that was taken from words follows them when they are edited.
+    // A name that the user chose stays. A name from the first message follows it when the message is edited.
     const isOurs = given === null || given === named.current;
     named.current = short;
     if (isOurs) void name(id, short);

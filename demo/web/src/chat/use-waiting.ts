@@ -2,7 +2,7 @@ import type { DataParts, Message } from 'duologue/protocol';
 import type { TransientData } from 'duologue/react';
 import { useCallback, useEffect, useState } from 'react';
 
-/** Keeps the reason why the page waits for the model. */
+/** Keeps the reason why the server is calling the model again (`data-waiting`). */
 export function useWaiting(): {
   reason: DataParts['waiting']['reason'] | null;
   hear: (data: TransientData) => void;
@@ -16,7 +16,7 @@ export function useWaiting(): {
   return { reason, hear, clear };
 }
 
-/** Calls back when the assistant says something more, or stops. */
+/** Calls `then` when the assistant writes more, or stops. */
 export function useOnNewText(messages: readonly Message[], isBusy: boolean, then: () => void): void {
   const last = messages.at(-1);
   const parts = last?.role === 'assistant' ? last.parts : [];

@@ -10,11 +10,11 @@ import { EditForm } from './edit-form.tsx';
 import { FilePart } from './file-part.tsx';
 import { filesOf, textOf } from './message-text.ts';
 
-/** What is longer than this is folded, so that the answer to it is not far away. */
+/** A longer text is folded, so that the answer stays near. */
 const LONG = 1200;
 const LONG_LINES = 16;
 
-/** A message of the user: all of it, or its beginning and a way to the rest. */
+/** A message of the user. A long text shows its beginning and a button for the rest. */
 export const UserMessage = memo(function UserMessage({
   message,
   onEdit,
@@ -22,7 +22,7 @@ export const UserMessage = memo(function UserMessage({
 }: {
   message: Message;
   onEdit: ((message: Message, text: string) => void) | null;
-  /** Asks for the answer that never came. */
+  /** Sends the message again; null when it has an answer. */
   onRetry: (() => void) | null;
 }) {
   const words = useMessages();
@@ -31,7 +31,7 @@ export const UserMessage = memo(function UserMessage({
   const isGivenUp = useRef(false);
   useEffect(() => {
     if (isEditing || !isGivenUp.current) return;
-    // The element that had the focus was removed.
+    // The form had the focus and was removed, so the focus has to be moved.
     isGivenUp.current = false;
     pencil.current?.focus();
   }, [isEditing]);

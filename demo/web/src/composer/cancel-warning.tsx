@@ -5,10 +5,11 @@ import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { focusBox, handFocusOn } from './focus-box.ts';
 
-/** Says that a message which waits would cancel an open approval, and lets the user choose. */
+/** Warns that a queued message would cancel an open approval, and lets the user choose. */
 export function CancelWarning({ onSend }: { onSend: () => void }) {
   const { composer } = useMessages();
-  // The strip takes room from the conversation, which then follows its own end: in the frame after that the card comes into view.
+  // The warning makes the conversation shorter, which scrolls to its end in the next frame. So the card is scrolled
+  // into view one frame later.
   useEffect(() => {
     let frame = requestAnimationFrame(() => {
       frame = requestAnimationFrame(() => askingCards()[0]?.scrollIntoView({ block: 'nearest' }));

@@ -12,13 +12,13 @@ import { useKeptText } from './kept-text.ts';
 import { PictureStrip } from './picture-strip.tsx';
 import type { WhileBusy } from './while-busy.ts';
 
-/** Where the browser cannot fit the box to its text, it grows with the lines up to this. */
+/** The most rows of the message box in browsers without `field-sizing`. */
 const MAX_ROWS = 8;
 
-/** The keys for what Enter alone does not do. */
+/** The shortcut for the alternative to Enter while the assistant answers. */
 const OTHER_KEYS = isApple() ? '⌘Enter' : 'Ctrl+Enter';
 
-/** The message box. The user can always write in it; a message that cannot be sent yet is queued. */
+/** The message box. The user can always write; a message that cannot be sent now is queued. */
 export function Composer({
   sessionId,
   isBusy,
@@ -29,15 +29,15 @@ export function Composer({
   onSend,
   onStop,
 }: {
-  /** The conversation that is written in; null while it has not begun. */
+  /** The session of the text; null for a conversation that has not begun. */
   sessionId: string | null;
   isBusy: boolean;
-  /** Whether a message can take the place of the answer that is being given. */
+  /** Whether a message may interrupt the current answer. */
   canInterrupt: boolean;
-  /** What Enter does while an answer is being given; with Ctrl or Command it does the other. */
+  /** What Enter does while the assistant answers. Ctrl or Command with Enter does the other. */
   whileBusy: WhileBusy;
   pictures: Pictures;
-  /** Gets the place for what else stands beside the box. */
+  /** Gets the element for further controls beside the box. */
   slot: (node: HTMLElement | null) => void;
   onSend: (draft: Draft, isNow: boolean) => void;
   onStop: () => void;
@@ -62,7 +62,7 @@ export function Composer({
     focusBox();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    // An Enter that picks a candidate of an input method sends nothing.
+    // With this Enter the user chooses a candidate of an input method, and sends nothing.
     if (event.nativeEvent.isComposing || event.keyCode === 229) return;
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();

@@ -1,6 +1,6 @@
 import type { Picture } from '../images/accept.ts';
 
-/** A message that the user has written. */
+/** A message that was written and is not sent yet. */
 export interface Draft {
   id: string;
   text: string;

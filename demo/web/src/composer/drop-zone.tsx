@@ -2,7 +2,7 @@ import { FileDown } from 'lucide-react';
 import { type DragEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 
-/** Takes files that are dropped anywhere on what it holds. Text is left to the place it is dropped on. */
+/** Accepts files that are dropped anywhere on its children. Dropped text is handled by the browser. */
 export function DropZone({
   onFiles,
   isCovered,
@@ -10,7 +10,7 @@ export function DropZone({
   children,
 }: {
   onFiles: (files: readonly File[]) => void;
-  /** Whether something stands over it, so that nothing in it can be reached. */
+  /** Whether a panel or dialog covers the zone, so that it accepts nothing. */
   isCovered: boolean;
   /** How many files a message may have. */
   most: number;
@@ -57,7 +57,10 @@ function holdsFiles({ dataTransfer }: { dataTransfer: DataTransfer | null }): bo
   return dataTransfer?.types.includes('Files') === true;
 }
 
-/** Wherever a file is dropped, the browser must not show it instead of the page. The returned function ends that. */
+/**
+ * Prevents the browser from opening a file that is dropped anywhere on the page. Returns a function that removes
+ * this.
+ */
 function keepPage(): () => void {
   const refuse = (event: globalThis.DragEvent) => {
     if (holdsFiles(event)) event.preventDefault();

@@ -1,4 +1,4 @@
-/** Puts the focus where one writes, unless a card asks there, or a phone would bring up its keyboard. */
+/** Focuses the message box, unless the focus is in a card that asks, or the device would open an on-screen keyboard. */
 export function focusBox(): void {
   if (matchMedia('(pointer: coarse)').matches || document.activeElement?.closest('[data-asking]')) return;
   document.querySelector<HTMLElement>('#message')?.focus();

@@ -3,7 +3,7 @@ import type { Draft } from './draft.ts';
 
 const keyOf = (sessionId: string) => `duologue.drafts.${sessionId}`;
 
-/** The messages of a session that waited when the page was left. */
+/** The stored drafts of a session, from before the page was reloaded. */
 export function keptDrafts(sessionId: string | null): readonly Draft[] {
   if (sessionId === null) return [];
   try {
@@ -14,7 +14,7 @@ export function keptDrafts(sessionId: string | null): readonly Draft[] {
   }
 }
 
-/** Keeps the messages that wait for as long as the tab lives; without their pictures when those are too large for it. */
+/** Stores drafts for as long as the tab lives. Leaves out their pictures when those do not fit into the storage. */
 export function keepDrafts(sessionId: string | null, drafts: readonly Draft[]): void {
   if (sessionId === null) return;
   if (drafts.length === 0) return forget('sessionStorage', keyOf(sessionId));

@@ -4,8 +4,8 @@ import { forget, keep, kept } from '../storage/storage.ts';
 const keyOf = (sessionId: string | null) => `duologue.text.${sessionId ?? 'new'}`;
 
 /**
- * The text in the box of a session, kept for as long as the tab lives. What stands in a conversation that has not begun
- * (null) waits for the next one, or goes with it when it begins.
+ * The text in the message box of a session, stored for as long as the tab lives. The text of a conversation that has
+ * not begun (null) moves to its session when the conversation begins, and is otherwise kept for the next new one.
  */
 export function useKeptText(sessionId: string | null): [string, (text: string) => void] {
   const key = keyOf(sessionId);
@@ -20,6 +20,7 @@ export function useKeptText(sessionId: string | null): [string, (text: string) =
 }
 
 function keepText(key: string, text: string): void {
-  // When there is no room, an old text must not come back in place of this one.
+  // If the new text does not fit into the storage, the old one is removed, so that it does not come back after a
+  // reload.
   if (text === '' || !keep('sessionStorage', key, text)) forget('sessionStorage', key);
 }

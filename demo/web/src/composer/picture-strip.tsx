@@ -3,7 +3,10 @@ import { useMessages } from '../i18n/language.tsx';
 import type { Pictures } from '../images/use-pictures.ts';
 import { handFocusOn } from './focus-box.ts';
 
-/** The pictures and other files that go with the message, each with a way to take it out; and why others do not. */
+/**
+ * The files of the message that is being written, each with a button to remove it, and the reasons why other files
+ * were refused.
+ */
 export function PictureStrip({ pictures: { places, refusals, remove } }: { pictures: Pictures }) {
   const { composer } = useMessages();
   return (

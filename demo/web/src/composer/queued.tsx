@@ -7,7 +7,7 @@ import type { Draft } from './draft.ts';
 import { focusBox, handFocusOn } from './focus-box.ts';
 import type { Hold, SendQueue } from './send-queue.ts';
 
-/** The messages that wait to be sent: each can be changed, moved up, sent at once or taken back. */
+/** The queued messages. The user can edit each, move it up, send it at once, or remove it. */
 export function Queued({
   queue: { queue, change, moveUp, remove },
   why,
@@ -16,9 +16,9 @@ export function Queued({
 }: {
   queue: SendQueue;
   why: Hold | null;
-  /** Interrupts the answer and sends this one; null where there is nothing to interrupt. */
+  /** Interrupts the answer and sends this message; null when nothing can be interrupted. */
   onSendNow: ((id: string) => void) | null;
-  /** What there is to say about all of them. */
+  /** Further content below the queue, such as a warning. */
   children?: ReactNode;
 }) {
   const { composer } = useMessages();
@@ -33,7 +33,7 @@ export function Queued({
           <Waiting
             key={draft.id}
             draft={draft}
-            // What holds the first message back holds the others back as well.
+            // Messages are sent in order, so only the first one shows why it waits.
             why={index === 0 ? (why ?? 'answer') : null}
             onChange={(text) => change(draft.id, text)}
             onMoveUp={index > 0 ? () => moveUp(draft.id) : null}
@@ -72,7 +72,7 @@ function Waiting({
           text={text}
           onEnd={(changed) => {
             setEditing(false);
-            // A message without words is none, unless it holds pictures.
+            // A message needs a text or a file.
             if (changed !== null && (changed !== '' || pictures.length > 0)) onChange(changed);
             focusBox();
           }}
@@ -107,7 +107,7 @@ function Waiting({
   );
 }
 
-/** Where the words of a message that waits are changed. Ends with the new ones, or with null. */
+/** A field to edit the text of a queued message. Calls back with the new text, or with null when the user cancels. */
 function ChangeField({ text, onEnd }: { text: string; onEnd: (text: string | null) => void }) {
   const { composer, sessions } = useMessages();
   const [changed, setChanged] = useState(text);

@@ -3,13 +3,13 @@ import { useCallback, useEffect, useState } from 'react';
 import type { Draft } from './draft.ts';
 import { keepDrafts, keptDrafts } from './kept-drafts.ts';
 
-/** Why nothing can be sent now. */
+/** Why queued messages are not sent now. */
 export type Hold = 'elsewhere' | 'closed' | 'network' | 'answer' | 'error' | 'cut' | 'unsent' | 'approval';
 
 /**
- * Why nothing can be sent now; null when it can. After a failure (`after`) the messages that waited go on waiting until the user
- * says what to do: sends one of them, writes another, tries again, or dismisses the error. One that would cancel an open question waits
- * until that is settled, or the user insists.
+ * Why queued messages are not sent now; null when they can be sent. After a failure (`after`) they wait until the
+ * user sends one of them, writes another message, tries again, or dismisses the error. A message that would cancel an
+ * open approval waits until the approval is settled, or until the user sends it anyway.
  */
 export function heldBy(
   { status, connection, session }: Pick<UseDuologueHelpers, 'status' | 'connection' | 'session'>,
@@ -24,24 +24,24 @@ export function heldBy(
   return after ?? (isQuestionOpen ? 'approval' : null);
 }
 
-/** The messages that wait, and what the user can do about them. */
+/** The queued messages, and functions to change the queue. */
 export interface SendQueue {
   queue: readonly Draft[];
   add: (draft: Draft) => void;
-  /** Puts messages that failed before the page was loaded in front of the others. */
+  /** Adds messages that failed before the page was reloaded, before all others. */
   restore: (drafts: readonly Draft[]) => void;
   remove: (id: string) => void;
-  /** Gives a message that waits other words. */
+  /** Replaces the text of a queued message. */
   change: (id: string, text: string) => void;
-  /** Sends a message before the one in front of it. */
+  /** Moves a message up by one place. */
   moveUp: (id: string) => void;
-  /** Sends a message as the next one, although it cancels an open question. */
+  /** Moves a message to the front, and sends it although it cancels an open approval. */
   insist: (id: string) => void;
 }
 
 /**
- * Keeps what was written while nothing could be sent, also when the page is loaded again, and sends it in order, once
- * each, when it can. Without a session nothing is kept.
+ * Queues messages while they cannot be sent, and sends each once, in order, when they can. The queue survives a
+ * reload, except without a session.
  */
 export function useSendQueue(
   sessionId: string | null,

@@ -4,16 +4,16 @@ import { filesOf, textOf } from '../chat/message-text.ts';
 import type { Draft } from './draft.ts';
 import { keepDrafts, keptDrafts } from './kept-drafts.ts';
 
-/** The messages that failed on this page, and what it does with them. */
+/** The messages whose sending failed on this page. */
 export interface Unsent {
-  /** Whether a message of the conversation failed, and has no answer. */
+  /** Whether sending a message failed and the message has no answer. */
   has: (id: string) => boolean;
   forget: (id: string) => void;
 }
 
 /**
- * Keeps the messages whose sending or answering failed for as long as the tab lives. When the conversation was loaded again, those
- * that the server does not have are given to `restore`.
+ * Keeps the messages whose sending failed, for as long as the tab lives. After a reload, gives those that the server
+ * does not have to `restore`.
  */
 export function useUnsent(
   sessionId: string | null,
@@ -48,7 +48,7 @@ export function useUnsent(
   return { has, forget };
 }
 
-/** A message as it would be sent again. */
+/** A draft with the text and files of a message, for sending it again. */
 export function draftOf(message: Message): Draft {
   const pictures = filesOf(message).map(({ url, mediaType, filename = '' }, index) => ({
     id: String(index),

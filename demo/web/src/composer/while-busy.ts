@@ -1,12 +1,12 @@
 import { useState } from 'react';
 import { keep, kept } from '../storage/storage.ts';
 
-/** What a message does that is sent while an answer is being given: it waits, or interrupts. */
+/** What happens to a message that is sent while the assistant answers: it is queued, or it interrupts the answer. */
 export type WhileBusy = 'queue' | 'interrupt';
 
 const STORED = 'duologue.enter';
 
-/** What Enter does while an answer is being given, as the user wants it; it is remembered. */
+/** What Enter does while the assistant answers, as the user chose it. The choice is kept in the browser. */
 export function useWhileBusy(): [WhileBusy, (wanted: WhileBusy) => void] {
   const [whileBusy, setWhileBusy] = useState<WhileBusy>(() =>
     kept('localStorage', STORED) === 'interrupt' ? 'interrupt' : 'queue',

@@ -14,14 +14,14 @@ const COLOURS: Readonly<Record<ConnectionState['status'], string>> = {
   closed: 'bg-bad',
 };
 
-/** How messages travel, or what keeps them from it, in a few words and one colour; or that a recording is shown. */
+/** Shows the mode, or the problem of the connection, in few words and one colour; or that a recording is replayed. */
 export function ConnectionBadge({
   mode,
   wanted,
   connection,
 }: {
   mode: Mode;
-  /** The mode that was chosen: another one than `mode` is in force after the current answer. */
+  /** The mode that the user chose. If another mode is in force, this one takes effect after the current answer. */
   wanted: Mode;
   connection: ConnectionState;
 }) {

@@ -7,7 +7,7 @@ import { secondsUntil, useNow } from '../ui/use-now.ts';
 
 const ID = 'connection-banner';
 
-/** Says what is wrong with the connection, and what to do about it; nothing while all is well. */
+/** Says what is wrong with the connection and what the user can do; empty while the connection works. */
 export function ConnectionBanner({
   connection,
   isAnswering,
@@ -15,11 +15,14 @@ export function ConnectionBanner({
   onTake,
 }: {
   connection: ConnectionState;
-  /** Whether an answer was in progress: while the server is away, the page cannot know whether the rest will come. */
+  /**
+   * Whether an answer was in progress when the connection broke. Then the page cannot know whether the rest will
+   * come.
+   */
   isAnswering: boolean;
-  /** Null where the page retries by itself. */
+  /** Reconnects now; null when no retry is needed. */
   onReconnect: (() => void) | null;
-  /** Takes the conversation from the page that uses it; null where this one does. */
+  /** Makes this page the active one; null when it is. */
   onTake: (() => void) | null;
 }) {
   const { connection: words } = useMessages();

@@ -5,7 +5,10 @@ import type { ComponentProps } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { ConnectionBadge } from './badge.tsx';
 
-/** How messages travel. `mode` is in force; another `wanted` one takes over after the current answer. */
+/**
+ * The mode in force and the state of the connection. If the user chose another mode (`wanted`), that mode takes
+ * effect after the current answer.
+ */
 export interface Travel {
   mode: Mode;
   wanted: Mode;
@@ -13,7 +16,7 @@ export interface Travel {
   onChange: (mode: Mode) => void;
 }
 
-/** Says how the connection is, and leads to the choice of how messages travel. */
+/** The button that shows the state of the connection and opens the choice of the mode. */
 export function ConnectionButton({
   mode,
   wanted,

@@ -4,7 +4,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { Choice, ChoiceGroup, MENU } from '../ui/choice-menu.tsx';
 import { ConnectionButton, type Travel } from './connection-button.tsx';
 
-/** The choice of how messages travel. */
+/** The menu in which the user chooses the mode. */
 export default function ConnectionItems({ onChange, ...travel }: Travel) {
   const { mode: words } = useMessages();
   return (

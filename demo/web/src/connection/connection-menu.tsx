@@ -1,7 +1,7 @@
 import { onDemand } from '../ui/on-demand.tsx';
 import { ConnectionButton, type Travel } from './connection-button.tsx';
 
-/** Says how the connection is, and lets the user choose how messages travel. */
+/** The state of the connection, with a menu to choose the mode. */
 export const ConnectionMenu = onDemand<Travel>(
   () => import('./connection-items.tsx'),
   ({ opener, onChange: _, ...travel }) => <ConnectionButton {...travel} {...opener} />,

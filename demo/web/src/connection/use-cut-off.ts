@@ -2,15 +2,17 @@ import { useSyncExternalStore } from 'react';
 import { useWire } from '../wire/wire.tsx';
 import type { WireEvent } from '../wire/wire-event.ts';
 
-/** Whether the answer that is being read over HTTP broke off, and its rest is being asked for. */
+/** Whether the SSE response of the current answer broke off, so that the transport is resuming it. */
 export function useIsCutOff(isReading: boolean): boolean {
   const { recorder } = useWire();
   return useSyncExternalStore(recorder.subscribe, () => isReading && isCutOff(recorder.events));
 }
 
-/** Whether the last event of an answer is that it broke off. */
+/** Whether the newest response of `/stream` ended because its connection broke. */
 export function isCutOff(events: readonly WireEvent[]): boolean {
-  /** What each request came to in the end; those that are still open have come to nothing yet. */
+  /**
+   * How each request ended, by its channel: it got data, or its connection broke. Requests in progress have no entry.
+   */
   const ends = new Map<number, 'heard' | 'broken'>();
   for (let index = events.length - 1; index >= 0; index--) {
     const event = events[index];

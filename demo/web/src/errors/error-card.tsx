@@ -7,7 +7,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import { secondsUntil, useNow } from '../ui/use-now.ts';
 import { plainError } from './plain-words.ts';
 
-/** Says what went wrong and what to do. */
+/** Shows an error: what failed, and what the user can do. */
 export function ErrorCard({
   error,
   about = 'message',
@@ -15,9 +15,9 @@ export function ErrorCard({
   onDismiss,
 }: {
   error: Error;
-  /** What failed. */
+  /** What the user was doing: sending a message, or opening a conversation. */
   about?: 'message' | 'conversation';
-  /** Null when there is nothing to try again. */
+  /** Called for "Try again"; null when a retry is impossible. */
   onRetry: (() => void) | null;
   onDismiss: () => void;
 }) {

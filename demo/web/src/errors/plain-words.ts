@@ -1,16 +1,19 @@
 import type { Messages } from '../i18n/en.ts';
 
-/** An error as people can use it. */
+/** An error as the page shows it to the user. */
 export interface PlainError {
   title: string;
   text: string;
   canRetry: boolean;
-  /** When trying again makes sense, in milliseconds from the moment it happened. */
+  /** How many milliseconds after the error a retry may succeed; null when the server named no time. */
   retryAfterMs: number | null;
   details: string;
 }
 
-/** What an error of the chat means, in plain words; `about` says what failed: a message of the user, or loading a conversation. */
+/**
+ * Translates an error of the chat into words for the user. `about` is what the user was doing: sending a message, or
+ * opening a conversation.
+ */
 export function plainError(
   error: Error,
   messages: Messages['errors'],
@@ -56,7 +59,7 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'upgrade_required':
       return [m.socketTitle, m.socketText, true];
     case 'not_found':
-      // The client has this code for a conversation that is gone, and for an address where no server answers.
+      // The client uses this code for a deleted conversation, and for an address without a Duologue server.
       if (error.message.startsWith('There is no Duologue server'))
         return [m.nowhereTitle, m.nowhereText, false];
       return [m.missingTitle, m.missingText, false];
@@ -76,19 +79,20 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     default:
       return [m.refusedTitle, m.refusedText, false];
   }
-  // The transport has no code for it: it is an error of the network that the chat may recover from.
+  // An error of the network has no code. The client reports with this text that the server lost the rest of a
+  // response.
   if (error instanceof TypeError && error.message.includes('the rest of the response is gone')) {
     return [m.cutTitle, m.cutText, true];
   }
   if (error instanceof TypeError) return [m.lostTitle, m.lostText, true];
-  // An error inside an answer has a text and no code. Trying this one again does not help.
+  // An error inside a message has a text and no code. A missing key cannot be repaired by trying again.
   if (error.message.startsWith('The model is not configured')) {
     return meaning('model_not_configured', error, m);
   }
   return stopped(error, m);
 }
 
-/** Why the agent stopped. The server's text is meant for the user. */
+/** The title and the text for an error inside a message. The text of the server is written for users. */
 function stopped({ message }: Error, m: Messages['errors']): [string, string, boolean] {
   const isOfServer = /^(The conversation cannot be read or stored|Something went wrong on the server)/.test(
     message,

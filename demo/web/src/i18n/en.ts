@@ -373,10 +373,10 @@ export const en = {
     answerText: 'The time was up, or it was already decided.',
     refusedTitle: 'Not accepted',
     refusedText: 'The server could not process this request.',
-    /** A text of the server in the language of the page; null if the catalogue does not have it. */
+    /** Translates a text of the server. Returns null when the catalogue has no translation. */
     texts: (sentence: string): string | null => sentence,
   },
 };
 
-/** The catalogue that every language fills. */
+/** The type of the catalogue of every language. */
 export type Messages = typeof en;

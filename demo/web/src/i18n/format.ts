@@ -1,6 +1,6 @@
 import type { Language } from './language.tsx';
 
-/** An amount of money as people write it; an unknown currency stands behind the number. */
+/** An amount of money in the format of the language. A currency that the browser does not know follows the number. */
 export function money(amount: number, currency: string, language: Language): string {
   try {
     return new Intl.NumberFormat(language, { style: 'currency', currency }).format(amount);
@@ -9,7 +9,7 @@ export function money(amount: number, currency: string, language: Language): str
   }
 }
 
-/** Whether an amount of money is written without being rounded. */
+/** Whether `money` shows an amount without rounding it. */
 export function isShownExactly(amount: number, currency: string, language: Language): boolean {
   return Number(amount.toFixed(digitsOf(currency, language))) === amount;
 }
@@ -26,7 +26,7 @@ function digitsOf(currency: string, language: Language): number {
   }
 }
 
-/** A small amount of US dollars, with as many digits as it takes to see something. */
+/** An amount of US dollars with two significant digits, because costs are often below a cent. */
 export function dollars(amount: number, language: Language): string {
   return new Intl.NumberFormat(language, {
     style: 'currency',
@@ -35,12 +35,12 @@ export function dollars(amount: number, language: Language): string {
   }).format(amount);
 }
 
-/** A number with the marks of the language. */
+/** A number in the format of the language. */
 export function number(value: number, language: Language, digits = 0): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
 }
 
-/** The size of a file: bytes, then kB and MB. */
+/** A file size in bytes, kB or MB. */
 export function byteCount(bytes: number, language: Language): string {
   const [value, unit] =
     bytes < 1000 ? [bytes, 'byte'] : bytes < 1e6 ? [bytes / 1000, 'kilobyte'] : [bytes / 1e6, 'megabyte'];

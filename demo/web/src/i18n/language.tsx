@@ -15,7 +15,10 @@ interface Speech {
 
 const Context = createContext<Speech | null>(null);
 
-/** Gives the page its language: the one chosen before, else the browser's. English stands in for what cannot be loaded. */
+/**
+ * Provides the texts of the page: in the language that the user chose before, otherwise in that of the browser.
+ * English is used when the texts of another language cannot be loaded.
+ */
 export function LanguageProvider({ children }: { children: ReactNode }) {
   const [wanted, setWanted] = useState<Language>(firstLanguage);
   const [spoken, setSpoken] = useState<Pick<Speech, 'language' | 'messages'> | null>(
@@ -50,7 +53,7 @@ export function LanguageProvider({ children }: { children: ReactNode }) {
 
 const ENGLISH = { language: 'en', messages: en } as const;
 
-/** Loads a language: a page needs only its own. */
+/** Loads the texts of a language. Only the chosen language is loaded. */
 async function load(language: Language): Promise<Pick<Speech, 'language' | 'messages'>> {
   if (language === 'en') return ENGLISH;
   return import('./ja.ts').then(
@@ -66,12 +69,12 @@ export function useLanguage(): Speech {
   return speech;
 }
 
-/** The sentences of the page, in its language. */
+/** The texts of the page in its language. */
 export function useMessages(): Messages {
   return useLanguage().messages;
 }
 
-/** The languages there are, each by its own name. */
+/** All languages of the page, each with its own name for itself. */
 export const languages: readonly { id: Language; name: string }[] = [
   { id: 'en', name: en.languageName },
   { id: 'ja', name: '日本語' },

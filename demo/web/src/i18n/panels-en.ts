@@ -23,7 +23,7 @@ export const en = {
       refused: 'Decision refused',
     } as Record<AuditLine['kind'], string>,
     steps: 'Steps',
-    /** The user of a step: the one who got the request, or the one who decided. */
+    /** The user who was asked (`from`), or who decided (`by`). */
     from: (user: string) => `from ${user}`,
     by: (user: string) => `by ${user}`,
     you: 'you',
@@ -190,5 +190,5 @@ export const en = {
   },
 };
 
-/** The catalogue that every language fills. */
+/** The type of the catalogue of every language. */
 export type PanelTexts = typeof en;

@@ -1,6 +1,9 @@
 import { type Translations, translated } from './translate.ts';
 
-/** The English texts of the server that users read, each with its Japanese text. `$1` is the part that varies. */
+/**
+ * Patterns for English texts of the server that users see, each with the Japanese text. `$1` is the first group of
+ * the pattern.
+ */
 const TEXTS: Translations = [
   [
     /^The model is not configured: the model provider does not accept the key/,

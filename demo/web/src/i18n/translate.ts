@@ -1,7 +1,7 @@
-/** Texts by the pattern of what they stand for. `$1` in a text is the first group of its pattern. */
+/** Patterns, each with the text that replaces a text that matches it. `$1` is the first group of the pattern. */
 export type Translations = readonly (readonly [RegExp, string])[];
 
-/** Returns the first text whose pattern fits, with its groups filled in; undefined if none does. */
+/** Returns the text of the first pattern that matches, with its groups filled in; undefined when none matches. */
 export function translated(text: string, translations: Translations): string | undefined {
   for (const [pattern, template] of translations) {
     const groups = pattern.exec(text);

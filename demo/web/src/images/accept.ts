@@ -10,10 +10,12 @@ export interface Picture {
   url: string;
 }
 
-/** What became of a file: one that can be sent, or a sentence that says why not. */
+/** The result of preparing a file: a file that can be sent, or the reason why not. */
 export type Accepted = { picture: Picture } | { refusal: string };
 
-/** Makes a picture small, reads any other file as it is, and refuses in plain words what cannot be sent. */
+/**
+ * Prepares a file for sending: scales pictures down, reads other files, and refuses what the server does not accept.
+ */
 export async function prepareFile(
   file: File,
   { id, name, kind }: { id: string; name: string; kind: Kind },

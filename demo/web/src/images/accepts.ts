@@ -1,7 +1,7 @@
 import type { SessionInfo } from 'duologue/client';
 import { type PictureType, pictureType } from './kind.ts';
 
-/** The files that a message may have. `types` is null until the server has listed them: then it decides. */
+/** The files that the server accepts. `types` is null until the server has listed them. */
 export interface Accepts {
   types: readonly string[] | null;
   files: number;
@@ -11,7 +11,7 @@ export interface Accepts {
 
 const MB = 1024 * 1024;
 
-/** What every server takes. */
+/** The files that a server without the option `attachments` accepts. */
 export const PICTURES: Accepts = {
   types: ['image/png', 'image/jpeg', 'image/webp'],
   files: 4,
@@ -21,15 +21,18 @@ export const PICTURES: Accepts = {
 
 const UNKNOWN: Accepts = { ...PICTURES, types: null };
 
-/** What the server of a connection takes; unknown before it has said so. */
+/** The files that the server of a connection accepts. */
 export function acceptsOf(info: SessionInfo | undefined): Accepts {
   return info?.attachments ?? UNKNOWN;
 }
 
-/** A file that may be sent: a picture by its bytes, or a file of another type. */
+/** The type of an accepted file: a picture type by its bytes, or another media type. */
 export type Kind = { picture: PictureType } | { type: string };
 
-/** The types of files by their names: browsers know some of them only when an office program is installed, and then by another type. */
+/**
+ * Media types by the ending of the name. Browsers know some types only if an office program is installed, and then
+ * name them differently.
+ */
 const BY_NAME: readonly (readonly [RegExp, string])[] = [
   [/\.csv$/i, 'text/csv'],
   [/\.tsv$/i, 'text/tab-separated-values'],
@@ -39,7 +42,7 @@ const BY_NAME: readonly (readonly [RegExp, string])[] = [
   [/\.ya?ml$/i, 'application/yaml'],
 ];
 
-/** What a file is sent as; null when it is none that may be sent. */
+/** The type with which a file is sent; null for a file that is not accepted. */
 export async function kindOf(file: File, { types }: Accepts): Promise<Kind | null> {
   const picture = pictureType(new Uint8Array(await file.slice(0, 16).arrayBuffer()));
   if (picture) return isListed(picture, types) ? { picture } : null;
@@ -53,12 +56,12 @@ function isListed(type: string, types: readonly string[] | null): boolean {
   return types === null || types.includes(type) || types.includes(`${type.split('/')[0]}/*`);
 }
 
-/** Whether nothing but pictures may be sent. */
+/** Whether only pictures are accepted. */
 export function isForPictures({ types }: Accepts): boolean {
   return types?.every((type) => type.startsWith('image/')) ?? false;
 }
 
-/** The types for the dialog that chooses files; undefined for all. */
+/** The `accept` attribute of the file input; undefined to accept every file. */
 export function chooserTypes({ types }: Accepts): string | undefined {
   if (types === null) return undefined;
   const names = types.includes('text/*') ? ['.txt', '.csv', '.md'] : [];

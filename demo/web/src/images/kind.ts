@@ -1,7 +1,7 @@
 /** The picture types that a message may hold. */
 export type PictureType = 'image/png' | 'image/jpeg' | 'image/webp';
 
-/** The type of a picture by its first bytes, whatever its name says; null when it is none of the three. */
+/** The type of a picture by its first bytes, regardless of its name; null when it is none of the three. */
 export function pictureType(bytes: Uint8Array): PictureType | null {
   const has = (offset: number, ...values: number[]) =>
     values.every((value, index) => bytes[offset + index] === value);

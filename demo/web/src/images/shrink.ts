@@ -1,18 +1,18 @@
 import type { PictureType } from './kind.ts';
 
-/** The longest side that is worth sending: models see no more. */
+/** The longest side of a picture in pixels. Models see no more detail in larger ones. */
 const MAX_SIDE = 1568;
 const SMALL_BYTES = 400 * 1024;
 
-/** The size that a picture is drawn at so that no side is longer than models can use. */
+/** The size to which a picture is scaled, so that no side is longer than `MAX_SIDE`. */
 export function fittingSize(width: number, height: number): { width: number; height: number } {
   const scale = Math.min(1, MAX_SIDE / Math.max(width, height, 1));
   return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
 }
 
 /**
- * Makes a picture as small as it may be. Photographs are always drawn anew, which leaves behind where and with what they
- * were taken; other pictures only when they are large. Fails when the bytes are no picture.
+ * Scales a picture down and encodes it again. A JPEG is always encoded again, which removes the place and the camera
+ * of a photograph; other pictures only when they are large. Rejects when the bytes are no picture.
  */
 export async function shrink(file: Blob, type: PictureType): Promise<Blob> {
   const bitmap = await createImageBitmap(file);
@@ -26,7 +26,7 @@ export async function shrink(file: Blob, type: PictureType): Promise<Blob> {
     const pen = canvas.getContext('2d', { willReadFrequently: true });
     if (!pen) return new Blob([file], { type });
     pen.drawImage(bitmap, 0, 0, width, height);
-    // Every model reads JPEG, but it cannot be transparent.
+    // JPEG is smaller, and every model reads it, but it has no transparency.
     const isOpaque = type === 'image/jpeg' || hasNoHoles(pen.getImageData(0, 0, width, height).data);
     return (await encode(canvas, isOpaque ? 'image/jpeg' : 'image/png')) ?? new Blob([file], { type });
   } finally {
@@ -34,7 +34,7 @@ export async function shrink(file: Blob, type: PictureType): Promise<Blob> {
   }
 }
 
-/** Whether no pixel lets through what is behind it. */
+/** Whether every pixel is opaque. */
 export function hasNoHoles(pixels: Uint8ClampedArray): boolean {
   for (let index = 3; index < pixels.length; index += 4) if (pixels[index] !== 255) return false;
   return true;

@@ -3,20 +3,20 @@ import { useMessages } from '../i18n/language.tsx';
 import { type Picture, prepareFile } from './accept.ts';
 import { type Accepts, isForPictures, kindOf, PICTURES } from './accepts.ts';
 
-/** A place in the message that is being written: a file on its way, or the picture or file that it became. */
+/** A file of the message that is being written. `picture` is null while the file is being prepared. */
 export interface Place {
   id: string;
   name: string;
   picture: Picture | null;
 }
 
-/** The pictures and other files of the message that is being written. */
+/** The files of the message that is being written. */
 export interface Pictures {
-  /** In the order in which they were chosen. */
+  /** All files, in the order in which they were chosen. */
   places: readonly Place[];
-  /** What the server takes. */
+  /** The files that the server accepts. */
   accepts: Accepts;
-  /** Those that are ready. */
+  /** The files that can be sent. */
   pictures: Picture[];
   /** Whether files are still being read. */
   isPreparing: boolean;
@@ -26,21 +26,22 @@ export interface Pictures {
   clear(): void;
 }
 
-/** Keeps the pictures and other files of the message that is being written. */
+/** Keeps the files of the message that is being written. */
 export function usePictures(accepts: Accepts = PICTURES): Pictures {
   const messages = useMessages().pictures;
   const [places, setPlaces] = useState<readonly Place[]>([]);
   const [looking, setLooking] = useState(0);
   const [isOver, setOver] = useState(false);
   const [refused, setRefused] = useState<readonly string[]>([]);
-  // Files that are chosen while others are being read must know how many places those took.
+  // The latest list, for files that are chosen while others are still being prepared: together they must not exceed
+  // the limit.
   const taken = useRef(places);
   const change = useCallback((next: readonly Place[]) => {
     taken.current = next;
     setPlaces(next);
   }, []);
 
-  // The server may list its types while files are being read.
+  // The latest accepted types: the server may list them while files are being prepared.
   const current = useRef(accepts);
   current.current = accepts;
 

@@ -8,7 +8,7 @@ import { Json } from './json.tsx';
 import type { WireSource } from './row-log.ts';
 import { type AdkEvent, useAdkEvents } from './use-adk-events.ts';
 
-/** The events of the agent behind the conversation, as ADK keeps them. */
+/** Lists the ADK events of a session, as the server has stored them. */
 export function AdkEvents({ sessionId, source }: { sessionId: string; source: WireSource }) {
   const words = usePanelTexts().inspector;
   const { language } = useLanguage();
@@ -60,7 +60,7 @@ export function AdkEvents({ sessionId, source }: { sessionId: string; source: Wi
   );
 }
 
-/** A sentence where the list would be. */
+/** A note in place of an empty list. */
 export function Note({ text, children }: { text: string; children?: ReactNode }) {
   return (
     <div className="space-y-3 p-4 text-sm text-soft">
@@ -84,7 +84,7 @@ function summaryOf(event: AdkEvent): string {
   return texts.join(' ').trim() || event.errorMessage || signsOf(event);
 }
 
-/** What an event without content is there for: the state that it changes, and what it says about the turn. */
+/** Describes an event without content: the state that it changes, and its flags for the turn. */
 function signsOf(event: AdkEvent): string {
   const state = Object.keys(event.actions?.stateDelta ?? {});
   const signs = (['turnComplete', 'interrupted'] as const).filter((sign) => event[sign] === true);

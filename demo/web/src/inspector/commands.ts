@@ -1,6 +1,9 @@
 import type { Row } from './rows.ts';
 
-/** A command that sends once more what a row shows; null for what the server sent, or what no command can say. */
+/**
+ * A command for the shell that repeats the request or frame of a row; null for a received row, and for a frame that
+ * no command can send.
+ */
 export function commandOf(
   { sent, body }: Row,
   origin: string,
@@ -8,7 +11,7 @@ export function commandOf(
   if (!sent) return null;
   if (sent.method === null) {
     const url = new URL(sent.path, origin.replace(/^http/, 'ws'));
-    // Another client must not resume at the position of this page.
+    // Without this parameter the command starts at its own position, not at that of this page.
     url.searchParams.delete('last');
     return {
       tool: 'wscat',
@@ -23,14 +26,14 @@ export function commandOf(
   return { tool: 'curl', text: words.join(' ') };
 }
 
-/** The same value without its `requestId`: the server would ignore a repeated request (B24). */
+/** The JSON without `requestId`: the server ignores a request whose id it has seen (B24). */
 function unnamed(json: string): string {
   const bare = ({ requestId, ...others }: { requestId?: unknown }) => others;
   try {
     const { data, ...rest } = JSON.parse(json) as { data?: object };
     return JSON.stringify(data === undefined ? bare(rest) : { ...rest, data: bare(data) });
   } catch {
-    // A recording may hold anything.
+    // A recording may contain text that is no JSON.
     return json;
   }
 }

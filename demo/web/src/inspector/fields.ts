@@ -1,7 +1,7 @@
-/** A value of JSON, as far as it has fields. */
+/** A JSON object. */
 export type Fields = Record<string, unknown>;
 
-/** The fields in a text of JSON; none when it is something else. */
+/** Parses a JSON object; returns an empty one for any other text. */
 export function fieldsOf(text: string): Fields {
   try {
     return fieldsIn(JSON.parse(text));
@@ -10,12 +10,12 @@ export function fieldsOf(text: string): Fields {
   }
 }
 
-/** The fields of a value; none when it has none. */
+/** The value if it is an object, otherwise an empty object. */
 export function fieldsIn(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-/** The value if it is a text that is not empty. */
+/** The value if it is a text that is not empty, otherwise null. */
 export function textIn(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }

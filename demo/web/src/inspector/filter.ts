@@ -2,16 +2,16 @@ import type { Target } from '../wire/inspection.tsx';
 import type { Direction } from '../wire/wire-event.ts';
 import type { Kind, Row } from './rows.ts';
 
-/** Which rows are wanted. */
+/** The conditions for rows to be shown. */
 export interface Filter {
   text: string;
   direction: Direction | 'both';
   kinds: readonly Kind[];
-  /** The message or the call that rows are wanted of; null for all. */
+  /** Shows only rows of this message or call; null for all. */
   target: Target | null;
 }
 
-/** The rows that are wanted, in order. */
+/** The rows that meet all conditions, in order. */
 export function filterRows(rows: readonly Row[], { text, direction, kinds, target }: Filter): readonly Row[] {
   const wanted = text.trim().toLowerCase();
   return rows.filter(

@@ -1,16 +1,16 @@
 import { type ReactNode, useMemo } from 'react';
 
-/** More than this is shown without colours. */
+/** Longer texts are shown without colours, in characters. */
 const MAX_COLOURED = 30_000;
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** JSON as people read it; what is no JSON stays as it is. */
+/** Shows JSON with indentation and colours, and any other text as it is. */
 export function Json({ text }: { text: string }) {
   const content = useMemo(() => coloured(pretty(text)), [text]);
   return <pre className="font-mono text-xs leading-5 break-words whitespace-pre-wrap">{content}</pre>;
 }
 
-/** The text with line breaks and indents, when it is JSON. */
+/** JSON with line breaks and indentation; any other text unchanged. */
 export function pretty(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

@@ -1,31 +1,31 @@
 import type { Row } from './rows.ts';
 
-/** A line of the list: a turn, a row of it, or a run of deltas that stand together. */
+/** A line of the list: the header of a turn, a row, or a run of deltas. */
 export type Line =
   | { kind: 'turn'; key: string; turn: Turn }
   | { kind: 'row'; key: string; row: Row }
   | { kind: 'run'; key: string; run: Run; isUnfolded: boolean };
 
-/** A turn: the rows from one message of the user to the next, with their times and counts. */
+/** The rows from one user message to the next, with their times and counts. */
 export interface Turn {
   number: number;
   at: number;
   wire: Row['wire'];
-  /** What the user said. */
+  /** The text of the user message. */
   title: string;
   rows: number;
-  /** The time from the user's message to the first word of the answer; null when there was no answer. */
+  /** The milliseconds from the user message to the first delta; null when no delta came. */
   firstTokenMs: number | null;
 }
 
-/** Deltas of one block, one after the other. */
+/** Consecutive deltas of one text block. */
 export interface Run {
   type: string;
   rows: readonly Row[];
   text: string;
 }
 
-/** The lines of a list of rows. A run is one line, until it is unfolded. */
+/** Groups rows into lines. A run is one line unless its key is in `unfolded`. */
 export function linesOf(rows: readonly Row[], unfolded: ReadonlySet<string>): Line[] {
   const lines: Line[] = [];
   let turn: Turn | undefined;
@@ -59,8 +59,8 @@ function note(turn: Turn, row: Row): void {
 }
 
 /**
- * The rows from `from` on that belong to one run; one alone when there is none. Pings and pongs do not end a run: they are `beside` it, and
- * stand after it in the list.
+ * The rows from `from` on that belong to one run, or only the first row when it begins none. Pings and pongs between
+ * them do not end the run: they are returned in `beside`, and follow the run in the list.
  */
 function runFrom(rows: readonly Row[], from: number): { run: Row[]; beside: Row[]; next: number } {
   const first = rows[from] as Row;

@@ -1,7 +1,10 @@
 import { fieldsIn, fieldsOf } from './fields.ts';
 import type { Row } from './rows.ts';
 
-/** Which node serves the connection and which has the conversation, as was told last; null where there is one alone. */
+/**
+ * The node of the connection and the node that owns the session, as the server reported them last; null without
+ * several nodes.
+ */
 export function nodesIn(rows: readonly Row[]): { serves: string; owns: string } | null {
   const reported = rows.findLast(({ type }) => type === 'data-session');
   const { serves, owns } = fieldsIn(fieldsIn(reported && fieldsOf(reported.body).data).nodes);

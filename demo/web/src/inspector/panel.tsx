@@ -25,7 +25,7 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const TAB =
   'h-8 rounded-lg px-3 text-sm text-soft transition-colors hover:text-ink data-[state=active]:bg-sunken data-[state=active]:font-medium data-[state=active]:text-ink';
 
-/** Shows the wire live, what is behind it, and recordings of it. */
+/** The inspector: frames and chunks as they are sent, the ADK events, and recordings. */
 export default function InspectorPanel({ sessionId }: PanelProps) {
   const words = usePanelTexts().inspector;
   const { recorder, replay, showReplay, chat } = useWire();
@@ -34,7 +34,7 @@ export default function InspectorPanel({ sessionId }: PanelProps) {
   const [problem, setProblem] = useState<Problem | 'size' | null>(null);
 
   useEffect(() => {
-    // A recording can be seen again when the server is gone.
+    // Loads the replay in advance, so that a recording can be replayed while the server is away.
     void import('../replay/replay-bar.tsx');
   }, []);
   const recorded = (): Recording | null => {
@@ -110,7 +110,7 @@ function Wire({ rows: held }: { rows: Rows }) {
     setUnfolded((all) => new Set(isUnfolded ? [...all, key] : [...all].filter((one) => one !== key)));
   const nodes = useMemo(() => nodesIn(rows), [rows]);
   const startedAt = rows[0]?.at ?? 0;
-  // A run or a turn may have grown since it was selected.
+  // The selected run or turn may have more rows by now.
   const current = lines.find(({ key }) => key === selected?.key) ?? selected;
   return (
     <>

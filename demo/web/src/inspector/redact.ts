@@ -2,11 +2,11 @@ import { BlockDecoder } from 'duologue/protocol';
 import type { Recording } from '../wire/recording.ts';
 import type { WireEvent } from '../wire/wire-event.ts';
 
-/** A picture of one grey point, in place of a private picture. */
+/** A picture of one grey pixel, which replaces every picture. */
 const GREY =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==';
 
-/** Fields that hold structure only, no content of the conversation. */
+/** Fields whose values are no content of the conversation, so they stay. */
 const KEPT = new Set([
   ...[
     'type',
@@ -35,17 +35,17 @@ const KEPT = new Set([
   ...['finishReason', 'rawFinishReason', 'modelVersion', 'mediaType', 'language'],
   ...['outcome', 'runsOn', 'running', 'waitsFor', 'by', 'license'],
 ]);
-/** Names of errors and causes, unless other texts have these names. */
+/** Fields with the code or reason of an error, which stay if their value is one word. */
 const CODES = new Set(['code', 'reason']);
 /** Fields whose whole value is private, whatever its keys are. */
 const PRIVATE = new Set(['input', 'output', 'args', 'result', 'response', 'rawInput']);
-/** Texts that end calls and have a meaning of their own (T4, T5). They stay, because a card chooses its state by them. */
+/** Error texts with which calls end (T4, T5). They stay, because a card chooses its state by them. */
 const ENDS =
   /^(User denied the tool call|Approval request timed out|Superseded by a newer message|Interrupted by the user|Cancelled by the agent|.*The outcome is unknown\.?)/;
 
 /**
- * The recording without the content of the conversation: letters, digits and numbers of texts and arguments are replaced one by one, so
- * that lengths, order and shape stay, and it still checks itself when it is seen again.
+ * Returns the recording without the content of the conversation: each letter and digit of texts and arguments is
+ * replaced. Lengths, order and structure stay, so a replay can still verify the recording.
  */
 export function redacted(recording: Recording): Recording {
   return {
@@ -71,13 +71,13 @@ function redactedEvents(events: readonly WireEvent[]): WireEvent[] {
     if (event.type !== 'text') return [event];
     if (event.direction === 'out') return [{ ...event, text: redactedJson(event.text) }];
     const stream = streams.get(event.channel);
-    // A frame of JSON on a socket: a pong.
+    // On a socket, a text that begins with a brace is a bare server frame, such as a pong.
     if (stream && event.text.startsWith('{')) return [event];
     if (stream) {
       const text = stream.push(event.text).map(redactedBlock).join('');
       return text === '' ? [] : [{ ...event, text }];
     }
-    // The body of an answer may come in pieces, and is replaced as a whole.
+    // A response body may arrive in pieces. It is masked as a whole.
     const body = (bodies.get(event.channel) ?? '') + event.text;
     bodies.set(event.channel, body);
     return lastTexts.get(event.channel) === event ? [{ ...event, text: redactedJson(body) }] : [];
@@ -97,7 +97,7 @@ function redactedJson(text: string): string {
   }
 }
 
-/** `isPrivate`: whether the whole value is private content. */
+/** Masks a value. With `isPrivate` every text and number in it is content, whatever the names of its fields. */
 function redactedValue(value: unknown, isPrivate: boolean, name = ''): unknown {
   if (typeof value === 'string') return redactedText(value, isPrivate, name);
   if (typeof value === 'number') return isPrivate ? Number(masked(String(value))) || 0 : value;
@@ -119,7 +119,7 @@ function redactedText(text: string, isPrivate: boolean, name: string): string {
   return end + masked(text.slice(end.length));
 }
 
-/** The text with every letter and digit replaced. Each unit by itself, so that pieces of a text fit together as before. */
+/** The text with each letter and digit replaced one by one, so that masked pieces still join to the masked whole. */
 function masked(text: string): string {
   return text.replace(/[0-9]/g, '0').replace(/[^\s0!-/:-@[-`{-~]/g, 'x');
 }

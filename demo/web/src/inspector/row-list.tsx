@@ -15,7 +15,7 @@ const COLORS: Readonly<Record<Kind, string>> = {
   connection: 'text-soft',
 };
 
-/** The lines; only those in sight are drawn. It stays with the newest unless the user scrolls up. */
+/** The list of lines. Only visible lines are rendered. It scrolls to new lines unless the user has scrolled up. */
 export function RowList({
   lines,
   selected,
@@ -29,7 +29,7 @@ export function RowList({
   onSelect: (line: Line) => void;
   /** Folds or unfolds a run. */
   onFold: (key: string, isUnfolded: boolean) => void;
-  /** The time from which the times of the lines are counted. */
+  /** The time that is shown as zero. */
   startedAt: number;
 }) {
   const words = usePanelTexts().inspector;
@@ -45,7 +45,7 @@ export function RowList({
     if (!element || index === -1) return;
     isAtEnd.current = false;
     if (index * HEIGHT < element.scrollTop) element.scrollTop = index * HEIGHT;
-    // The details of the selected line have taken room from the list.
+    // The details below the list make it shorter, which could hide the selected line.
     const below = (index + 1) * HEIGHT - element.clientHeight;
     if (below > element.scrollTop) element.scrollTop = below;
   }, [selected]);
@@ -176,7 +176,7 @@ function LineContent({ line, startedAt }: { line: Line; startedAt: number }) {
   );
 }
 
-/** The time of a row, and its direction. */
+/** The time and the direction of a row. */
 function Head({ row: { at, direction }, startedAt }: { row: Row; startedAt: number }) {
   const words = usePanelTexts().inspector;
   const Arrow = direction === 'out' ? ArrowUpRight : ArrowDownLeft;
@@ -191,7 +191,7 @@ function Head({ row: { at, direction }, startedAt }: { row: Row; startedAt: numb
   );
 }
 
-/** The time that the page waited for this row, if it waited. */
+/** How long the page waited for this row; empty for rows for which it did not wait. */
 function Latency({ row: { latency } }: { row: Row }) {
   const words = usePanelTexts().inspector;
   if (!latency) return null;
@@ -206,12 +206,12 @@ function viewOf(element: HTMLElement): { top: number; height: number } {
   return { top: element.scrollTop, height: element.clientHeight };
 }
 
-/** A time since the beginning, as text. */
+/** Formats the time since the start of the recording. */
 export function seconds(ms: number): string {
   return (Math.max(0, ms) / 1000).toFixed(3);
 }
 
-/** A waiting time, as text. */
+/** Formats a latency. */
 export function milliseconds(ms: number): string {
   return ms < 10
     ? `${ms.toFixed(1)} ms`

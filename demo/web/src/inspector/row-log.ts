@@ -1,24 +1,24 @@
 import type { WireEvent } from '../wire/wire-event.ts';
 import { type Row, RowFold } from './rows.ts';
 
-/** Where rows come from: a recorder, or a replay. */
+/** The source of rows: a recorder, or a replay. */
 export interface WireSource {
   readonly events: readonly WireEvent[];
-  /** How many events there were before the first of them. */
+  /** How many older events the source has discarded. */
   readonly dropped: number;
   subscribe(listener: () => void): () => void;
 }
 
-/** The rows that are kept at most, and how many more may gather before the oldest go. */
+/** The number of rows to keep. Older rows are removed when there are `SLACK` more than that. */
 const MAX_ROWS = 5_000;
 const SLACK = 500;
 
-/** The newest rows of a source, made as they are wanted. */
+/** The newest rows of a source. Events are converted to rows only when they are pulled. */
 export class RowLog {
   private readonly source: WireSource;
   private readonly fold = new RowFold();
   private kept: Row[] = [];
-  /** Rows of the last event that were not shown yet. */
+  /** Rows of the last pulled event that `step` has not shown yet. */
   private ahead: Row[] = [];
   private next = 0;
 
@@ -30,12 +30,12 @@ export class RowLog {
     return this.kept;
   }
 
-  /** Whether there is more to see. */
+  /** Whether rows are left that are not shown yet. */
   get hasMore(): boolean {
     return this.ahead.length > 0 || this.next < this.source.dropped + this.source.events.length;
   }
 
-  /** Takes all there is. */
+  /** Shows all rows. */
   pull(): void {
     const made = this.ahead;
     this.ahead = [];
@@ -43,13 +43,13 @@ export class RowLog {
     this.keep(made);
   }
 
-  /** Takes one row. */
+  /** Shows one more row. */
   step(): void {
     while (this.ahead.length === 0 && this.hasMore) this.ahead = this.read();
     this.keep(this.ahead.splice(0, 1));
   }
 
-  /** Forgets what was shown. */
+  /** Removes the rows that are shown. */
   clear(): void {
     this.kept = [];
   }

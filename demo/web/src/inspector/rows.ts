@@ -3,63 +3,66 @@ import type { Direction, WireEvent } from '../wire/wire-event.ts';
 import { type Fields, fieldsIn, fieldsOf, textIn } from './fields.ts';
 import { clip, summaryOf, textsIn } from './summary.ts';
 
-/** What a row is about. */
+/** The kind of a row, for the filter. */
 export type Kind = 'text' | 'tool' | 'data' | 'control' | 'connection';
 
-/** The kinds, in the order in which they are offered. */
+/** All kinds, in the order of the filter. */
 export const KINDS: readonly Kind[] = ['text', 'tool', 'data', 'control', 'connection'];
 
-/** What the page waited for: the first chunk of a response, a pong, or the output that follows an answer. */
+/**
+ * What a latency measures: the time to the first chunk of a response, to a pong, or to the output of a call after its
+ * decision.
+ */
 export type Wait = 'first' | 'pong' | 'answer';
 
-/** One line of the inspector: a frame, a chunk, a request, or something that happened to a connection. */
+/** One row of the inspector: a frame, a chunk, a request, or an event of a connection. */
 export interface Row {
   number: number;
   at: number;
   channel: number;
   /** The transport of the row: a socket, a streamed response, or any other request. */
   wire: 'BIDI' | 'SSE' | 'HTTP';
-  /** The turn it belongs to: from one message of the user to the next. Before the first it is 0. */
+  /** The number of the turn, which begins with a user message; 0 before the first. */
   turn: number;
   direction: Direction;
   kind: Kind;
   type: string;
   /** The chunk's id. */
   id: string | null;
-  /** The message that it is about, and the call. */
+  /** The message and the call that the row is about. */
   messageId: string | null;
   toolCallId: string | null;
-  /** Whether the user said something with it. */
+  /** Whether the row is a user message. */
   isUserText: boolean;
-  /** How it was sent; null for what was received. Without a method it is a frame on the socket of that path. */
+  /** How the row was sent; null for a received row. Without a method it is a frame on the socket of that path. */
   sent: { method: string | null; path: string; body: string | null } | null;
   summary: string;
-  /** In bytes, roughly: characters of what is not ASCII count once. */
+  /** The approximate size in bytes: a character outside ASCII counts as one. */
   size: number;
   latency: { ms: number; of: Wait } | null;
-  /** All of it, as it was on the wire. */
+  /** The whole text, as it was on the wire. */
   body: string;
 }
 
 type Fact = Pick<Row, 'direction' | 'kind' | 'type' | 'summary' | 'body'> &
   Partial<Pick<Row, 'messageId' | 'toolCallId' | 'isUserText' | 'sent'>> & { id?: string | undefined };
-/** The types of chunks that are about the whole conversation. */
+/** Chunks about the whole conversation, which belong to no message. */
 const OF_NO_MESSAGE: ReadonlySet<string> = new Set(['data-session', 'data-floor', 'data-reset']);
 
-/** Makes rows of what happened on the wire: blocks are taken apart, and waiting times measured. */
+/** Converts events of the wire to rows: splits texts into blocks, and measures latencies. */
 export class RowFold {
   private readonly decoders = new Map<number, BlockDecoder>();
   private readonly isStream = new Set<number>();
-  /** The time of each request whose response has not begun, by channel. */
+  /** When each request without a response so far was sent, by channel. */
   private readonly asked = new Map<number, number>();
   private readonly pinged = new Map<unknown, number>();
-  /** When a call was answered, by its id. */
+  /** When the page sent the decision or output of a call, by call id. */
   private readonly answered = new Map<string, number>();
-  /** The sockets, by channel: where each leads. */
+  /** The path of each socket, by channel. */
   private readonly sockets = new Map<number, string>();
-  /** The message that chunks belong to, by channel (C6). */
+  /** The streaming message of each channel (C6). */
   private readonly speaking = new Map<number, string>();
-  /** The messages of the user that began a turn. */
+  /** The ids of user messages that began a turn. */
   private readonly texts = new Set<string>();
   private turn = 0;
   private count = 0;
@@ -134,7 +137,7 @@ export class RowFold {
     });
   }
 
-  /** A bare pong, or the body of a JSON answer. */
+  /** Handles a JSON text: a bare pong, or the body of a response. */
   private heardJson(event: Extract<WireEvent, { type: 'text' }>): Row {
     const { at, text } = event;
     const fields = fieldsOf(text);
@@ -170,7 +173,7 @@ export class RowFold {
     return { ms: at - asked, of: 'first' };
   }
 
-  /** Whether the user said something on another page. A turn begins with it. */
+  /** Whether a user message was sent on another page. It begins a turn too. */
   private isNews(messageId: string | null): boolean {
     if (messageId === null || this.texts.has(messageId)) return false;
     this.texts.add(messageId);
@@ -248,13 +251,13 @@ function kindOf(type: string): Kind {
   return /^(data-|file$|source-)/.test(type) ? 'data' : 'control';
 }
 
-/** Whether the user says something anew, or has something said again. */
+/** Whether a request sends a user message, or sends one again. */
 function isSaying(texts: Fields): boolean {
   const last = Array.isArray(texts.messages) ? fieldsIn(texts.messages.at(-1)) : {};
   return last.role === 'user' || texts.trigger === 'regenerate-message';
 }
 
-/** What a message that the page sends is about: itself, or the call that it answers. */
+/** The message or the call that a request of the page is about. */
 function aboutMessage(texts: Fields): Pick<Row, 'messageId' | 'toolCallId' | 'isUserText'> {
   const last = Array.isArray(texts.messages) ? fieldsIn(texts.messages.at(-1)) : {};
   const parts = Array.isArray(last.parts) ? last.parts.map(fieldsIn) : [];

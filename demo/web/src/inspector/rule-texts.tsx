@@ -3,7 +3,7 @@ import { usePanelTexts } from '../i18n/panels.ts';
 import { RichText } from '../markdown/rich-text.tsx';
 import { loadRules, rulesOf } from './rules.ts';
 
-/** The rules of the protocol that a row follows: their numbers, and what the chosen one says. */
+/** The numbers of the rules of PROTOCOL.md for a row, and the text of the selected rule. */
 export function RuleTexts({ type }: { type: string }) {
   const words = usePanelTexts().inspector;
   const numbers = rulesOf(type);
@@ -11,7 +11,7 @@ export function RuleTexts({ type }: { type: string }) {
   const [chosen, setChosen] = useState(0);
   useEffect(() => {
     let isWanted = true;
-    // Without a network the numbers are still there.
+    // If the texts cannot be loaded, only the numbers are shown.
     loadRules().then(
       (loaded) => isWanted && setRules(loaded),
       () => undefined,

@@ -1,4 +1,4 @@
-/** The rules of PROTOCOL.md that say what a row of this type means, the most telling first. */
+/** The rules of PROTOCOL.md about each type of row, the most important first. */
 const RULES: Readonly<Record<string, readonly string[]>> = {
   start: ['C6', 'S4'],
   'text-start': ['C7'],
@@ -54,7 +54,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'POST /stream': ['S1', 'S2'],
 };
 
-/** Requests whose paths hold an id. */
+/** The rules about requests whose paths contain an id. */
 const PATHS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^GET \/stream\//, ['R1', 'R2']],
   [/^POST \/sessions\/.*\/stop$/, ['S8']],
@@ -62,13 +62,13 @@ const PATHS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^GET \/sessions\//, ['S18']],
 ];
 
-/** The rules that say what a row of this type means. */
+/** The rules about a type of row. */
 export function rulesOf(type: string): readonly string[] {
   const known = RULES[type] ?? PATHS.find(([path]) => path.test(type))?.[1];
   return known ?? (type.startsWith('data-') ? ['C10'] : []);
 }
 
-/** Every rule of the document, by its number. */
+/** Finds all rules of PROTOCOL.md, by number. */
 export function rulesIn(document: string): ReadonlyMap<string, string> {
   const rules = new Map<string, string>();
   for (const [, number = '', text = ''] of document.matchAll(/^\*\*([A-Z]\d+[a-z]?)\*\* (.+)$/gm)) {
@@ -77,7 +77,7 @@ export function rulesIn(document: string): ReadonlyMap<string, string> {
   return rules;
 }
 
-/** Loads the rules of the protocol that this page was built with. */
+/** Loads PROTOCOL.md, which is a part of the build, and returns its rules. */
 export async function loadRules(): Promise<ReadonlyMap<string, string>> {
   const { default: document } = await import('../../../../PROTOCOL.md?raw');
   return rulesIn(document);

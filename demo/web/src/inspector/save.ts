@@ -2,7 +2,7 @@ import type { UseDuologueHelpers } from 'duologue/react';
 import type { Recording } from '../wire/recording.ts';
 import type { WireSource } from './row-log.ts';
 
-/** Makes a recording of the events of a source and of what the page shows. */
+/** Makes a recording: the events of a source, and the messages that the page shows. */
 export function recordingOf(source: WireSource, chat: UseDuologueHelpers): Recording {
   return {
     format: 'duologue-recording',
@@ -23,6 +23,6 @@ export function saveFile(name: string, type: string, text: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has read the URL when it has handled the click.
+  // The browser reads the URL shortly after the click, so it is released a second later.
   setTimeout(() => URL.revokeObjectURL(url), 1_000);
 }

@@ -1,11 +1,11 @@
 import type { Target } from '../wire/inspection.tsx';
 
-/** Whether the conversation shows this. */
+/** Whether the conversation shows the message or call. */
 export function canShow(target: Target): boolean {
   return elementOf(target) !== null;
 }
 
-/** Brings something of the conversation into sight, and lets it be seen for a moment. */
+/** Scrolls to a message or call of the conversation, and highlights it for a moment. */
 export function showTarget(target: Target): void {
   const element = elementOf(target);
   element?.scrollIntoView({ block: 'center' });

@@ -1,6 +1,6 @@
 import { type Fields, fieldsIn } from './fields.ts';
 
-/** The gist of a chunk, for one line. */
+/** A summary of a chunk in one line. */
 export function summaryOf(type: string, chunk: Fields): string {
   if (typeof chunk.delta === 'string') return clip(JSON.stringify(chunk.delta));
   if (type.startsWith('tool-')) {
@@ -17,7 +17,7 @@ export function summaryOf(type: string, chunk: Fields): string {
   return what === undefined ? '' : clip(typeof what === 'string' ? what : JSON.stringify(what));
 }
 
-/** The gist of what the page sent. */
+/** A summary of a frame or request of the page in one line. */
 export function textsIn(type: string, data: Fields): string {
   if (type === 'tool_result') {
     const { status, error, result, toolCallId } = data;
@@ -38,7 +38,7 @@ function partText(part: Fields): string {
   return `${String(part.type).replace(/^tool-/, '')}: ${approved === true ? 'approved' : 'denied'}`;
 }
 
-/** As much of a text as fits on a line. */
+/** Cuts a text to the length of a line. */
 export function clip(text: string): string {
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;
 }

@@ -26,7 +26,7 @@ export function RecordingActions({
   onSave,
   onOpen,
 }: {
-  /** Saves the recording and replays it, if there is one. */
+  /** Saves the recording and replays it. */
   onReplay: () => void;
   onSave: (isRedacted: boolean) => void;
   onOpen: (file: File) => void;
@@ -106,7 +106,7 @@ export function ListActions({ rows }: { rows: Rows }) {
   );
 }
 
-/** Which rows are wanted. */
+/** The controls of the filter. */
 export function FilterBar({ filter, onChange }: { filter: Filter; onChange: (filter: Filter) => void }) {
   const words = usePanelTexts().inspector;
   return (

@@ -23,10 +23,10 @@ export interface AdkEvent {
 
 type Problem = 'off' | 'failed' | null;
 
-/** How long after traffic on the wire the events are read again, in milliseconds. */
+/** How many milliseconds after the last event of the wire the ADK events are read again. */
 const DELAY_MS = 400;
 
-/** Reads the events of a session, and those that come, while something happens on the wire. */
+/** Reads the ADK events of a session, and reads them again after the page sent or received something. */
 export function useAdkEvents(
   sessionId: string,
   source: WireSource,
@@ -64,16 +64,16 @@ export function useAdkEvents(
   return { events, problem, refresh: () => void refresh() };
 }
 
-/** All events; null when the server does not tell them. */
+/** Reads all events; null when the server does not offer them. */
 async function readEvents(sessionId: string, signal: AbortSignal): Promise<AdkEvent[] | null> {
   const all: AdkEvent[] = [];
   for (let from = 0; ; ) {
     const response = await http.request(`/sessions/${encodeURIComponent(sessionId)}/events?from=${from}`, {
       signal,
     });
-    // A server without this path answers with the HTML of the page.
+    // A server without this route answers with the HTML of the page.
     if (!/json/.test(response.headers.get('content-type') ?? '')) return null;
-    // Nothing was said in this conversation yet.
+    // The session has no message yet, so the server has not stored it.
     if (response.status === 404) return [];
     if (!response.ok) throw new Error(`The server answered with status ${response.status}.`);
     const { events, next, count } = (await response.json()) as {

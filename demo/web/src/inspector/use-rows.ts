@@ -2,19 +2,19 @@ import { useEffect, useState } from 'react';
 import { RowLog, type WireSource } from './row-log.ts';
 import type { Row } from './rows.ts';
 
-/** The rows of a source as they come, and the ways to hold them. */
+/** The rows of a source, and functions to pause the list. */
 export interface Rows {
   rows: readonly Row[];
   isPaused: boolean;
   hasMore: boolean;
   pause: () => void;
   resume: () => void;
-  /** Shows one more row of those that wait. */
+  /** Shows one more row while the list is paused. */
   step: () => void;
   clear: () => void;
 }
 
-/** Follows a source. While it is paused, what comes waits. */
+/** Shows the rows of a source as they come. While the list is paused, new rows are kept and not shown. */
 export function useRows(source: WireSource): Rows {
   const [log, setLog] = useState(() => ({ source, log: new RowLog(source) }));
   const [isPaused, setPaused] = useState(false);

@@ -5,10 +5,10 @@ import { HighestHeading } from './highest-heading.ts';
 import { Inline } from './inline.tsx';
 import { TaskBox } from './task-box.tsx';
 
-/** Which way a block is written: outer blocks look at their own words, those inside them follow. */
+/** The direction of a block: outer blocks detect it from their text, and nested blocks inherit it. */
 type Direction = 'auto' | undefined;
 
-/** Shows one block of Markdown. It is drawn again only when its text changes or it stops growing. */
+/** Shows one block of Markdown. It is rendered again only when its text changes or when it stops growing. */
 const Block = memo(
   function Block({ token, isGrowing, dir }: { token: Token; isGrowing: boolean; dir: Direction }): ReactNode {
     return block(token as Tokens.Generic, isGrowing, dir);
@@ -75,7 +75,7 @@ const SIZES = ['text-xl', 'text-lg', 'text-base', 'text-base', 'text-sm', 'text-
 
 function Heading({ depth, tokens, dir }: { depth: number; tokens: Token[] | undefined; dir: Direction }) {
   const highest = useContext(HighestHeading);
-  // The page has its own first heading, and a screen reader expects no level to be left out below it.
+  // The page has an h1, and screen readers expect that no level is left out below it.
   const Tag = `h${Math.min(6, 2 + Math.max(0, depth - highest))}` as 'h2';
   return (
     <Tag dir={dir} className={`pt-2 leading-snug font-semibold first:pt-0 ${SIZES[depth - 1]}`}>

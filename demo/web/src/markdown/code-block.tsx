@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 
-/** Shows code, coloured once it is whole: colouring a block again with every word would cost more each time. */
+/** Shows code. Colours it once it is complete, because colouring it again after each delta would take too long. */
 export function CodeBlock({
   code,
   language,
@@ -37,7 +37,7 @@ function useColours(code: string | null, language: string): ReactNode {
     let isWanted = true;
     import('./highlight.tsx').then(
       ({ highlight }) => isWanted && setColoured(highlight(code, language)),
-      // Without the colours the code is still there to read.
+      // If the colours cannot be loaded, the code is shown without them.
       () => undefined,
     );
     return () => {

@@ -1,4 +1,4 @@
-/** A text with its character references resolved. */
+/** Replaces character references, such as `&amp;`. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text;
   const area = document.createElement('textarea');

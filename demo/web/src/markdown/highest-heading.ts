@@ -1,10 +1,10 @@
 import type { Token } from 'marked';
 import { createContext } from 'react';
 
-/** The level of the most important heading in the text around. */
+/** The highest heading level of the surrounding text. */
 export const HighestHeading = createContext(1);
 
-/** The level of the most important heading among these blocks. */
+/** The highest heading level among the blocks. */
 export function highestHeading(tokens: readonly Token[]): number {
   return tokens.reduce(
     (highest, token) => (token.type === 'heading' ? Math.min(highest, token.depth) : highest),

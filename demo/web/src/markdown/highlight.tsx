@@ -31,7 +31,7 @@ interface Node {
   children?: readonly Node[];
 }
 
-/** Code as coloured text; null when the language is not known. */
+/** Colours code; null when the language is unknown. */
 export function highlight(code: string, language: string): ReactNode {
   if (!lowlight.registered(language.toLowerCase())) return null;
   const tree = lowlight.highlight(language.toLowerCase(), code) as Node;

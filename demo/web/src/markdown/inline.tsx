@@ -3,7 +3,7 @@ import { Fragment, type ReactNode } from 'react';
 import { decodeEntities } from './entities.ts';
 import { TaskBox } from './task-box.tsx';
 
-/** Shows the inline tokens of Markdown. Raw HTML is shown as what it is: text. */
+/** Shows inline tokens of Markdown. Raw HTML is shown as text. */
 export function Inline({ tokens }: { tokens: readonly Token[] | undefined }): ReactNode {
   return tokens?.map((token, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
@@ -54,7 +54,7 @@ function inline(token: Tokens.Generic): ReactNode {
   }
 }
 
-/** A link that cannot run code, and that opens beside the conversation. */
+/** A link that opens in a new tab. The text of a link whose address could run code is shown without the link. */
 function Link({ href, children }: { href: string; children: ReactNode }) {
   const isSafe = /^(https?:|mailto:)/i.test(href);
   if (!isSafe) return <span>{children}</span>;

@@ -1,9 +1,9 @@
 import { lazy, Suspense } from 'react';
 
-/** When the renderer cannot be loaded, the text is shown as it is. */
+/** If the renderer cannot be loaded, the text is shown as it is. */
 const Markdown = lazy(() => import('./markdown.tsx').catch(() => ({ default: PlainText })));
 
-/** Text from the assistant: Markdown, and until its renderer is loaded the text as it came. */
+/** Shows a text of the assistant as Markdown, and as plain text until the renderer is loaded. */
 export function RichText({ text, isGrowing }: { text: string; isGrowing: boolean }) {
   return (
     <div data-text className="space-y-4 break-words">

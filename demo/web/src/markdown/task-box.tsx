@@ -1,6 +1,6 @@
 import { useMessages } from '../i18n/language.tsx';
 
-/** Whether a task of a list is done. */
+/** Shows whether a task of a list is done. */
 export function TaskBox({ isDone }: { isDone: boolean }) {
   const { message } = useMessages();
   return (

@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext } from 'react';
 import type { JsonValue } from './json.ts';
 
-/** Sends what the user made of a question. Each rejects with the reason when the server does not accept it. */
+/** Sends the answer to a question, or declines it. The promises reject when the server refuses. */
 export interface Answering {
   answer: (toolCallId: string, value: JsonValue) => Promise<void>;
   decline: (toolCallId: string) => Promise<void>;
@@ -10,12 +10,12 @@ export interface Answering {
 const nothing = () => Promise.resolve();
 const Context = createContext<Answering>({ answer: nothing, decline: nothing });
 
-/** Lets the cards below send answers. */
+/** Provides these functions to the cards in `children`. */
 export function AnsweringProvider({ value, children }: { value: Answering; children: ReactNode }) {
   return <Context value={value}>{children}</Context>;
 }
 
-/** Sends what the user made of a question. */
+/** The functions that send the answer to a question. */
 export function useAnswering(): Answering {
   return useContext(Context);
 }

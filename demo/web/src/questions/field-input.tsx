@@ -7,7 +7,7 @@ const BOX =
   'mt-1 block w-full rounded-lg border border-line-strong bg-surface px-3 text-ink placeholder:text-soft aria-invalid:border-bad-line';
 const LINE = `${BOX} h-10 pointer-coarse:h-11`;
 
-/** One field of a form, with its name, what it is for, and what is wrong with it. */
+/** An input with its label, its description and its error. */
 export function FieldInput({
   field,
   label,
@@ -16,7 +16,7 @@ export function FieldInput({
   onChange,
 }: {
   field: Field;
-  /** The name of the field, where it has none of its own. */
+  /** The label for a field without a title. */
   label: string;
   value: string;
   problem: Problem | null;
@@ -69,7 +69,7 @@ function Control({ field, common }: { field: Field; common: Common }) {
   const { question } = useMessages();
   switch (field.kind) {
     case 'text':
-      // The only field of a question may take more than a line; Enter sends it, as it sends a message.
+      // A question that has only this field may need a text of several lines. Enter sends it, as in the message box.
       return field.path.length === 0 ? (
         <textarea
           {...common}

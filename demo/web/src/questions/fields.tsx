@@ -1,7 +1,7 @@
 import { FieldInput } from './field-input.tsx';
 import type { FormState } from './use-form.ts';
 
-/** The fields of a form, one below the other. */
+/** All inputs of a form. */
 export function Fields({ state, label }: { state: FormState; label: string }) {
   const { form, around, values, problems, set } = state;
   return (

@@ -1,25 +1,28 @@
 import type { JsonValue } from './json.ts';
 
-/** A JSON Schema, as a question carries it. */
+/** The JSON Schema of an answer. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** One of the values that a field offers, with the words for it. */
+/** A value that the user can choose, and its label. */
 export interface Choice {
   value: JsonValue;
   words: string;
 }
 
 interface Common {
-  /** Where the value is in the answer: the names of the objects around it, then its own. Empty: the field is the whole answer. */
+  /** The place of the value in the answer, as property names. Empty when the field is the whole answer. */
   path: readonly string[];
   title: string;
   description: string | null;
   isRequired: boolean;
-  /** What the field holds at first. */
+  /** The initial text of the input. */
   first: string;
 }
 
-/** A field of a form. `json` takes any value, in the notation of JSON. `yes-no` and `choice` hold the index of a choice. */
+/**
+ * A field of a form. The text of a `json` field is JSON, that of `yes-no` is `true` or `false`, and that of `choice`
+ * is an index of `choices`.
+ */
 export type Field = Common &
   (
     | { kind: 'text'; type: 'text' | 'email' | 'url' | 'date'; maxLength: number | null }
@@ -29,19 +32,22 @@ export type Field = Common &
     | { kind: 'json' }
   );
 
-/** What a user fills in: fields, in the order of the schema, and how many objects are around them. */
+/** The fields that the user fills in, in the order of the schema. */
 export interface Form {
   fields: readonly Field[];
-  /** Whether the answer is an object that has the fields; else the only field is the answer. */
+  /**
+   * Whether the answer is an object with a property for each field. If not, the value of the only field is the
+   * answer.
+   */
   isObject: boolean;
 }
 
-/** Why a field cannot be sent as it is. */
+/** What is wrong with the text of a field. */
 export type Problem = 'required' | 'number' | 'integer' | 'json';
 
-/** A form with more fields than these is no form that a user wants to see: the answer is written as JSON. */
+/** A schema with more fields is shown as one field for JSON, because users would not fill in so many inputs. */
 const MAX_FIELDS = 12;
-/** How deep objects may be nested in each other. */
+/** A schema with objects nested deeper than this is shown as one field for JSON. */
 const MAX_DEPTH = 3;
 const FORMATS: Readonly<Record<string, 'email' | 'url' | 'date'>> = {
   email: 'email',
@@ -49,7 +55,10 @@ const FORMATS: Readonly<Record<string, 'email' | 'url' | 'date'>> = {
   date: 'date',
 };
 
-/** The form for a schema; without a schema, a text. What has no fields of its own is written as JSON. */
+/**
+ * The form for a schema: one text field without a schema, one field for JSON if the schema does not fit into inputs.
+ * `first` is the initial value.
+ */
 export function formOf(schema: Schema | undefined, first?: JsonValue): Form {
   if (schema === undefined) return { fields: [textField()], isObject: false };
   const fields = fieldsOf(schema, [], true, first);
@@ -58,17 +67,17 @@ export function formOf(schema: Schema | undefined, first?: JsonValue): Form {
   return { fields, isObject: isObjectSchema(schema) };
 }
 
-/** The form for a value that the user may change: its schema is what the value itself shows. */
+/** The form for a value that the user may change. The types of its fields are those of the value. */
 export function formFor(value: JsonValue): Form {
   return formOf(schemaFor(value), value);
 }
 
-/** What the fields hold at first. */
+/** The initial texts of the inputs. */
 export function firstValues({ fields }: Form): readonly string[] {
   return fields.map(({ first }) => first);
 }
 
-/** The answer in the fields, or for each field why it cannot be sent. */
+/** The answer that the texts make, or for each field what is wrong with it. */
 export function read(
   { fields, isObject }: Form,
   values: readonly string[],
@@ -86,7 +95,7 @@ export function read(
   return { answer };
 }
 
-/** The answers to a question that one press of a button can give; null when it takes a form. */
+/** The answers to a question that needs no form, only one button for each; null when it needs a form. */
 export function choicesOf(form: Form, yes: string, no: string): readonly Choice[] | null {
   const [only] = form.fields;
   if (form.isObject || form.fields.length !== 1) return null;
@@ -126,7 +135,7 @@ function readField(field: Field, text: string): Read {
   }
 }
 
-/** The fields of a schema; null when it says something that no field of ours can hold. */
+/** The fields of a schema; null when a part of it fits into none of our inputs. */
 function fieldsOf(
   schema: Schema,
   path: readonly string[],
@@ -218,7 +227,10 @@ function commonOf(
   };
 }
 
-/** The values that a schema lists, as `enum` or as constants; null when it lists none. */
+/**
+ * The values that a schema allows, as `enum`, as `const` or as variants with `const`; null when it does not list
+ * them.
+ */
 function choicesIn({ enum: listed, const: only, anyOf, oneOf }: Schema): readonly Choice[] | null {
   if (Array.isArray(listed) && listed.length > 0)
     return listed.map((value: JsonValue) => ({ value, words: inWords(value) }));
@@ -233,7 +245,10 @@ function choicesIn({ enum: listed, const: only, anyOf, oneOf }: Schema): readonl
   }));
 }
 
-/** A schema without its permission of null: `type: ['string', 'null']`, or one of two variants. */
+/**
+ * Splits a schema that allows null (`type: ['string', 'null']`, `anyOf` with a null variant, or `nullable`) into the
+ * rest and `isNullable`.
+ */
 function withoutNull(schema: Schema): { schema: Schema; isNullable: boolean } {
   const { type, anyOf, ...rest } = schema;
   if (Array.isArray(type) && type.length === 2 && type.includes('null'))
@@ -245,7 +260,10 @@ function withoutNull(schema: Schema): { schema: Schema; isNullable: boolean } {
   return { schema, isNullable: schema.nullable === true };
 }
 
-/** The schema that a value shows. A value that no field holds gets none that a form understands. */
+/**
+ * The schema that describes a value. It is empty for null, lists and empty objects: `formOf` then makes a field for
+ * JSON.
+ */
 function schemaFor(value: JsonValue): Schema {
   if (typeof value !== 'object') return { type: typeof value };
   if (value === null || Array.isArray(value) || Object.keys(value).length === 0) return {};

@@ -23,7 +23,7 @@ import { type QuestionState, questionStateOf } from './question-state.ts';
 import { SettledQuestion } from './settled-question.tsx';
 import { useForm } from './use-form.ts';
 
-/** Asks the user what the agent wants to know, and shows afterwards what became of it. */
+/** Shows a question of the agent with the ways to answer it, and afterwards how it ended. */
 export function QuestionCard({ part }: { part: ToolPart }) {
   const { question: words } = useMessages();
   const { message, expiresAt } = part.toolMetadata?.question ?? {};
@@ -71,7 +71,7 @@ export function QuestionCard({ part }: { part: ToolPart }) {
   );
 }
 
-/** What the agent sent with its question. */
+/** Shows the payload of the question. */
 function About({ part }: { part: ToolPart }) {
   const payload = part.toolMetadata?.question?.payload;
   if (payload === undefined || payload === null) return null;
@@ -177,7 +177,7 @@ function Answers({
   );
 }
 
-/** Why the server did not accept an answer. */
+/** The text for the user when the server refused an answer. */
 function refusalText(error: Error & { code?: string }, { question, errors }: Messages): string {
   if (error.code === 'answer_refused')
     return `${question.refused} ${reveal(error.message.replace(/^.*does not fit the question: /, ''))}`;
@@ -185,7 +185,10 @@ function refusalText(error: Error & { code?: string }, { question, errors }: Mes
   return `${title}: ${text}`;
 }
 
-/** What the card says. Where the server does not tell that the time is up, the clock of the page does. */
+/**
+ * The state of the card. While the server cannot report the timeout, the clock of the page decides that the time is
+ * up.
+ */
 function useQuestionState(part: ToolPart, expiresAt: number | undefined): QuestionState {
   const reach = useReach();
   const state = questionStateOf(part);
@@ -194,7 +197,7 @@ function useQuestionState(part: ToolPart, expiresAt: number | undefined): Questi
   return limit !== undefined && now >= limit ? 'expired' : state;
 }
 
-/** Tells screen readers that a question is there, and what became of it. */
+/** Announces the question to screen readers, and later how it ended. */
 function useAnnouncements(card: RefObject<HTMLElement | null>, state: QuestionState, sentence: string): void {
   const { question: words } = useMessages();
   const announce = useAnnounce();
@@ -205,7 +208,7 @@ function useAnnouncements(card: RefObject<HTMLElement | null>, state: QuestionSt
     if (was === state) return;
     if (state === 'asking')
       announce(words.announce(sentence, card.current === cardOfKeys() ? KEYS.deny : null));
-    // A card of a conversation that was loaded is no news.
+    // A question that had already ended when the conversation was loaded is not announced.
     else if (was !== null) announce(words.announceState(words.states[state], sentence));
   }, [announce, card, sentence, state, words]);
 }

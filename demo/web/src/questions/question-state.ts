@@ -4,7 +4,7 @@ import type { ToolPart } from '../tools/tool-part.ts';
 /** What the card of a question says. */
 export type QuestionState = 'asking' | 'answered' | 'declined' | 'expired' | 'cancelled' | 'failed';
 
-/** Whether a call is a question to the user, whose answer is its output. */
+/** Whether a call is a question of the agent. Its output is the answer. */
 export function isQuestionCard(part: ToolPart): boolean {
   return part.toolMetadata?.question !== undefined && part.state !== 'input-streaming';
 }

@@ -15,7 +15,7 @@ const LOOKS: Readonly<Record<Exclude<QuestionState, 'asking'>, { icon: LucideIco
   failed: { icon: OctagonX, mark: 'text-bad' },
 };
 
-/** A question that has ended: one line that says how, and what the user answered. Every detail unfolds. */
+/** A question that has ended: one line with its outcome and the answer, which the user can open for details. */
 export function SettledQuestion({
   part,
   state,
@@ -63,7 +63,7 @@ export function SettledQuestion({
 
 const LONG = 200;
 
-/** An answer in one line. */
+/** The answer as one line of text. */
 function answerText(output: unknown): string {
   const values = typeof output === 'object' && output !== null ? Object.entries(output) : null;
   const text =

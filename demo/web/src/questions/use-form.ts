@@ -5,17 +5,17 @@ import type { JsonValue } from './json.ts';
 /** The values of a form while a user fills it in. */
 export interface FormState {
   form: Form;
-  /** The element around the fields. */
+  /** A ref for the element that contains the inputs. */
   around: RefObject<HTMLDivElement | null>;
   values: readonly string[];
-  /** For each field what is wrong with it, once the user has tried to send it. */
+  /** What is wrong with each field, after the user tried to send; empty before, and after a change. */
   problems: readonly (Problem | null)[];
   set: (index: number, value: string) => void;
-  /** The answer; null when a field has to be changed first, which then gets the focus. */
+  /** Returns the answer. If a field is wrong, returns null and focuses that field. */
   take: () => { answer: JsonValue } | null;
 }
 
-/** The state of the form that `make` makes once. */
+/** Keeps the state of a form. `make` is called once. */
 export function useForm(make: () => Form): FormState {
   const [form] = useState(make);
   const [values, setValues] = useState(() => firstValues(form));
