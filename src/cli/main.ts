@@ -6,7 +6,6 @@
 import { pathToFileURL } from 'node:url';
 import type { Command, Io } from './parse.ts';
 
-/** The subcommands; each is loaded only when it is called. */
 const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<{ command: Command }> }>> = {
   parse: { about: "show a model provider's response", load: () => import('./parse.ts') },
 };

@@ -117,7 +117,7 @@ async function bytesOf(path: string, io: Io): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** Returns the response in a file. A file of `fixtures/responses` has the provider, HTTP status and headers of the response besides it. */
+/** Extracts the response from the bytes of a file. A file of `fixtures/responses` also has the provider, HTTP status and headers of its response. */
 function fixtureOf(bytes: Uint8Array): { raw: unknown; options: ParseOptions } {
   const text = bytes[0] === 0x7b ? new TextDecoder().decode(bytes) : '';
   if (!text.includes('"_scenario"')) return { raw: bytes, options: {} };

@@ -142,8 +142,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   if (options.authenticate && !signIn.isAsked) {
     logger.warn('the sign-in of open connections is not checked again: set the option `stillSignedIn`');
   }
-  // The server does not slow down a client that guesses keys, because a right key is always accepted. Only the length of the key makes guessing
-  // hopeless.
+  // The limit of wrong keys does not stop a client that guesses keys, because the right key is always accepted. So the key must be too long to guess.
   if (options.apiKey !== undefined && options.apiKey.length < SAFE_KEY_LENGTH) {
     logger.warn('the API key is short enough to be guessed: make one from 24 random bytes', {
       characters: options.apiKey.length,
@@ -277,6 +276,6 @@ async function refusalOf(request: Request, access: Access): Promise<Reply | null
 function sharedBy(store: Store): SharedStore {
   if ('nodes' in store) return store as SharedStore;
   throw new Error(
-    'Several nodes need a store that they can share, such as that of duologue/server/postgres.',
+    'The option "node" needs a store that several nodes can share, such as that of duologue/server/postgres.',
   );
 }

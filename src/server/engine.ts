@@ -70,7 +70,7 @@ export interface SessionOptions {
 export interface Owners {
   /** Whether no other process uses the store. */
   readonly areAlone: boolean;
-  /** Throws when this process cannot use sessions at the moment, and names the node that can. */
+  /** Throws when this process cannot use sessions at the moment. The error names a node that can, if there is one. */
   check(): void;
   /** Makes this process the owner of a session; null when the session does not exist. */
   take(key: SessionKey): Promise<OwnedKey | null>;
@@ -84,7 +84,7 @@ export interface Owners {
   startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T>;
 }
 
-/** The artifacts that were saved: the newest version of each by name. */
+/** `artifactDelta`: the names of the artifacts that were saved, each with the number of its newest version. */
 export type SavedArtifacts = Partial<Pick<EventActions, 'artifactDelta'>>;
 
 /** The objects that all sessions of a server share. */

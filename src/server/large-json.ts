@@ -12,7 +12,7 @@ const MAX_HEAP_MB = 256;
 
 /**
  * The code of the worker thread, as text, because a bundler would not find a separate file. It returns only the last of the `messages`, because the server
- * reads no other (C14), and passing values between threads costs as much as parsing them.
+ * reads no other (rule C14 of PROTOCOL.md), and passing values between threads costs as much as parsing them.
  */
 const THREAD = `
   const { parentPort, workerData: { maxValues, maxDepth } } = require('node:worker_threads');

@@ -99,7 +99,7 @@ describe.runIf(inject('canStartEngines'))('a Redis that cannot be used', () => {
     expect(began).toEqual(
       [
         `No Redis answers at ${place(nowhere)}: check the address (REDIS_URL), and that it runs.`,
-        `Redis at ${place(locked.url)} does not let this user in: check the name and the password (REDIS_URL).`,
+        `Redis at ${place(locked.url)} refuses the login: check the name and the password (REDIS_URL).`,
         `Redis at ${place(evicting.url)} evicts keys when its memory is full (maxmemory-policy allkeys-lru): set it to noeviction.`,
         `Redis at ${place(old.url)} is too old, or has no streams: version 6.2 or newer, or Valkey, is needed.`,
       ].map((sentence) => ({ code: 1, lines: [`Duologue cannot start: ${sentence}`] })),
@@ -112,7 +112,7 @@ describe('a database that takes no writes of this user', () => {
     [
       'it may only read',
       (role: string) => `grant select on all tables in schema ${schema.name} to ${role}`,
-      /may not create or write/,
+      /lacks permissions/,
     ],
     [
       'it only reads',
@@ -167,7 +167,7 @@ describe.runIf(inject('canStartEngines'))('a database that lets in with a passwo
     const { code, lines } = await startDemo({ DATABASE_URL: wrong });
     expect([code, lines.length]).toEqual([1, 1]);
     expect(lines[0]).toMatch(
-      /^Duologue cannot start: PostgreSQL at .* does not let this user in: check the name and the password \(DATABASE_URL\)\.$/,
+      /^Duologue cannot start: PostgreSQL at .* refuses the login: check the name and the password \(DATABASE_URL\)\.$/,
     );
     expect(lines[0]).not.toContain('sesame');
     const started = await startDemo({ DATABASE_URL: postgres.url });

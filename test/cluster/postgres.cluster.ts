@@ -281,7 +281,7 @@ describe('a database that cannot be used', () => {
     await schema.sql('create role limited login');
     await expect(
       openPostgresStore({ url: schema.url.replace('postgres@', 'limited@'), schema: 'forbidden' }),
-    ).rejects.toThrow(/may not create or write what is needed/);
+    ).rejects.toThrow(/lacks permissions/);
     await schema.sql('drop role limited');
     await schema.sql(`create database latin encoding 'LATIN1' locale 'C' template template0`);
     await expect(openPostgresStore({ url: schema.url.replace(/postgres$/, 'latin') })).rejects.toThrow(

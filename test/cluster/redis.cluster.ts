@@ -46,7 +46,7 @@ describe('a Redis that cannot be used is refused with a sentence', () => {
   });
 
   test('the password is missing or wrong, and is not told', async () => {
-    await expect(openRedisHub({ url: guarded.url })).rejects.toThrow(/does not let this user in/);
+    await expect(openRedisHub({ url: guarded.url })).rejects.toThrow(/refuses the login/);
     const wrong = guarded.url.replace('redis://', 'redis://:wrong@');
     const refused = openRedisHub({ url: wrong });
     await expect(refused).rejects.toThrow(/check the name and the password \(REDIS_URL\)/);
@@ -91,7 +91,7 @@ describe('a Redis that cannot be used is refused with a sentence', () => {
     await admin.sendCommand(['ACL', 'SETUSER', 'plain', 'on', '>x', '~*', '+@all', '-@stream']);
     admin.destroy();
     const url = evicting.url.replace('redis://', 'redis://plain:x@');
-    await expect(openRedisHub({ url })).rejects.toThrow(/may not do what is needed/);
+    await expect(openRedisHub({ url })).rejects.toThrow(/lacks permissions/);
   });
 });
 
@@ -115,7 +115,7 @@ describe('a Redis in trouble', () => {
     await redis.start();
     await log.released();
     expect(log.shown.last).toBe(2);
-    expect(warnings).toEqual([expect.stringContaining('Redis is unavailable'), 'Redis is back.']);
+    expect(warnings).toEqual([expect.stringContaining('Redis is unavailable'), 'Redis is reachable again.']);
     const next = await logsOf(hub).open({ ...key, fence: 2 });
     expect([next.chunks.epoch, next.shown.first, next.shown.last]).toEqual([log.chunks.epoch, 1, 2]);
     await hub.close();

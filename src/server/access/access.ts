@@ -156,7 +156,7 @@ function hostOf(text: string): string {
 }
 
 /**
- * The origin of the page that causes a request without `Origin` header, such as that of an image. Null for programs, the server's own page, and
+ * The origin of the page that causes a request without `Origin` header, such as a request for an image. Null for programs, the server's own page, and
  * addresses that a user typed. A page that hides its address has the origin `unknown`, which is never allowed.
  */
 function embedderOf({ headers }: Request): string | null {

@@ -6,7 +6,10 @@ export interface Identity {
   user: string;
   /** What `authenticate` returned with the user: a session id, an expiry, anything. It stays in memory. */
   token?: unknown;
-  /** The name of the application, if it decides in the name of `user`. That person is not signed in to this server, so the sign-in is not checked. */
+  /**
+   * For a decision that did not come over a connection of `user`: the name of the application that made it, or `sign-in` for a completed sign-in. Then the server
+   * does not check whether `user` is still signed in.
+   */
   application?: string;
 }
 

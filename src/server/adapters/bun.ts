@@ -44,7 +44,7 @@ export interface BunOptions {
   };
 }
 
-/** Bun silently drops messages when more bytes than this wait to be sent. Duologue's own limit stops sending long before. */
+/** Bun silently drops messages when more bytes than this wait to be sent. Duologue's own limits are far lower. */
 const BACKPRESSURE_BYTES = 1024 * 1024 * 1024;
 
 /**

@@ -31,7 +31,7 @@ interface DenoRuntime {
 const OPEN = 1;
 /** Deno pings a client that is silent for this long, and closes its connection when no pong comes in the same time. */
 const IDLE_SECONDS = 20;
-/** The client of a connection that is still open after this time has answered a ping of Deno meanwhile, so it has received everything that was sent before. */
+/** If a connection is still open after this time, its client has answered a ping of Deno, so it has received everything that was sent before. */
 const CONFIRMED_MS = 3 * IDLE_SECONDS * 1000;
 
 /**

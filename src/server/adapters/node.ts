@@ -24,7 +24,7 @@ export interface ServeOptions {
   host?: string;
   /** Answers requests for other paths, e.g. the files of a web app. */
   fallback?: NodeListener;
-  /** Does not report where the server listens. Otherwise it logs one line: with the server's `logger` if there is one, else on the console. */
+  /** If true, the address is not logged. Otherwise `serve` logs it in one line: with the server's `logger` if there is one, else on the console. */
   quiet?: boolean;
 }
 

@@ -18,7 +18,7 @@ export function chosenProtocol(offered: ReadonlySet<string>): string | undefined
   return [WATCHING_SUBPROTOCOL, SUBPROTOCOL].find((protocol) => offered.has(protocol));
 }
 
-/** Answers a request for another path, when the application has no handler for it. */
+/** Answers a request for a path that belongs to no route, when the application has no handler for it. */
 export function notFound(): Response {
   return new Response(NOT_FOUND, {
     status: 404,

@@ -10,7 +10,7 @@ import { type DecidedBy, type NodeDirectory, type SessionKey, StoreUnavailable }
 
 /**
  * An operation that only the owner of a session can perform for the application. A command is plain data, so that it can be sent to another node.
- * The owner performs a `requestId` once, also when the command is sent again because the answer of the other node was lost.
+ * The owner performs the command of a `requestId` only once, also when the command is sent again because its answer was lost.
  */
 export type Command =
   | { do: 'answer'; key: SessionKey; by: DecidedBy; answer: Answer; requestId: string }

@@ -21,7 +21,7 @@ const COMEBACK_MS = 5000;
 /** The limit for changes of the active connection that clients cause: ten at once, and one a second. */
 const CLAIMS = { burst: 10, perMinute: 60 };
 
-/** The listeners of a conversation. One of them has the active connection, and gets the sound. */
+/** The listeners of a conversation. At most one of them has the active connection, and gets the sound. */
 export class Listeners {
   private readonly context: ListenersContext;
   private readonly active = new ActiveConnection((holder) => this.activeChanged(holder));
@@ -153,7 +153,7 @@ export class Listeners {
     this.active.holder?.stopPlayback();
   }
 
-  /** Called when the active connection changed. Sends its id to watchers, and stores it in the session, unless no connection is active. */
+  /** Called when the active connection changed. Sends its id (null when no connection is active) to watchers. Stores the id in the session, unless it is null. */
   private activeChanged(holder: Listener | null): void {
     const { output, history, onFault } = this.context;
     const connectionId = holder?.id ?? null;

@@ -12,7 +12,10 @@ export interface RequestNames {
   connection?: string | undefined;
 }
 
-/** A request of a client, over HTTP or a socket, until `ConversationState` has accepted it ("taken") or rejected it. */
+/**
+ * A request of a client, over HTTP or a socket. In the end `ConversationState` has either handled it ("taken") or rejected it. A request with a `requestId` is
+ * also acknowledged, once the store has recorded it (`accepted`).
+ */
 export class PendingRequest {
   readonly id: number;
   readonly name: string | undefined;

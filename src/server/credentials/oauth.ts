@@ -10,8 +10,8 @@ export function newVerifier(): string {
 }
 
 /**
- * The address at which the user signs in. It is the address that ADK made from the tool's configuration, with our state, the address to which the provider
- * sends the browser back, and the PKCE challenge. Throws when the address is not safe to open.
+ * The address at which the user signs in. It is the address that ADK made from the tool's configuration, with the server's `state`, the address to which the
+ * provider sends the browser back, and the PKCE challenge. Throws when the address is not safe to open.
  */
 export function authorizationUrl(
   authUri: string,

@@ -121,7 +121,7 @@ export class ToolSignIns implements CredentialSource {
     code: string,
     call: CallRecord,
   ): string {
-    // The tool may ask for several credentials in turn. Then the call's answer is that of the sign-in before, which has the user's own answer in `before`.
+    // A tool may ask for several credentials in turn. Then `call.answer` is the answer of the previous sign-in, whose `before` has the user's own answer.
     const answer = this.answerIn(call.answer)?.before.answer ?? call.answer;
     const given: SignInAnswer = { callId, verifier, redirectUri, code, before: { isApproved, answer } };
     return this.sealer.seal(ANSWER, given);

@@ -33,7 +33,7 @@ export function callAsked(events: EventSource, key: SessionKey, call: CallRecord
   return events.prepare('approval-requested', key, { approvalId, ...fields });
 }
 
-/** Prepares the event for an approval request that is decided or expires. For a sign-in it is the event of a question. */
+/** Prepares the event for an approval request that is decided or expires. For a sign-in it prepares `question-answered`. */
 export function approvalDecided(
   events: EventSource,
   key: SessionKey,

@@ -45,7 +45,7 @@ const QUEUES = 8;
 const EVENTS = 32;
 const MIN_RETRY_MS = 1000;
 const MAX_RETRY_MS = 10 * 60_000;
-/** How long `close` waits for deliveries that do not end with their signal. */
+/** How long `close` waits for deliveries that do not end when their signal aborts. */
 const END_MS = 2000;
 
 /**

@@ -13,7 +13,7 @@ import {
 /** A function that gets each event with a name. Its result is not used, and the server does not wait for a promise that it returns. */
 export type EventListener<Name extends ServerEventName> = (event: ServerEventOf<Name>) => unknown;
 
-/** An event whose fact is about to be written. The same write stores `outbox`, and the caller calls `happened` when the write has succeeded. */
+/** An event that reports a change, before the change is stored. The same write stores `outbox`. If it succeeds, the caller calls `happened`. */
 export interface PreparedEvent {
   /** The event for each subscription that has its name; undefined when there is none. */
   readonly outbox: readonly OutboxEvent[] | undefined;

@@ -91,7 +91,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
   return reply;
 }
 
-/** The routes of a path, one for each method. The path for sockets of the AI SDK's `WebSocketChatTransport` is an option. */
+/** The routes at a path, one for each method. An option sets the path of the sockets for the AI SDK's `WebSocketChatTransport`. */
 function routesAt(path: string, { inspect, chatSocket }: HttpContext): Route[] {
   if (path === chatSocket?.path) return [{ method: 'GET', path: /^/, run: notUpgraded }];
   return ROUTES.filter((route) => (inspect || !route.inspection) && route.path.test(path));
@@ -178,7 +178,7 @@ async function run(
   } catch (thrown) {
     throw named(thrown, read, engine.options.limits.idLength);
   } finally {
-    // The request has started its turn or was refused by now, so its body no longer counts against the budget.
+    // The reply begins now, or the request was refused, so its body no longer counts against the budget.
     held.set(0);
   }
 }

@@ -68,7 +68,7 @@ export async function stopSession({ context, user, params: [id = ''] }: RouteCal
   return json(200, { stopped: await session.stop() });
 }
 
-/** Takes the active connection from its socket, for a page that sends over HTTP. Afterwards no connection of the session is active. */
+/** Makes no connection of the session active, because a page sends over HTTP. A connection that cannot watch stays active. */
 export async function releaseActiveConnection({
   context,
   user,

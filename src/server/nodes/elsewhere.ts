@@ -21,9 +21,14 @@ export class EngineAway extends ProtocolError {
   }
 }
 
-/** Thrown when a request cannot be answered by this node, and nothing was done for it. */
+/**
+ * Thrown when this node does not answer a request, because it is closing, or because another node owns the session and did not answer. This node has done
+ * nothing for the request.
+ */
 export class NotHere extends ProtocolError {
   constructor() {
-    super('moved', 'This conversation is changing hands. Try again in a moment.', { retryAfterMs: 1000 });
+    super('moved', 'This conversation is moving to another server. Try again in a moment.', {
+      retryAfterMs: 1000,
+    });
   }
 }

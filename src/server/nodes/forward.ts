@@ -192,7 +192,10 @@ function open(
   // Open a new connection for each request. A kept connection could close at the moment of its use, and the outcome of the request would be unknown.
   const outgoing = ask(to, { method: request.method, headers, agent: false, signal });
   const late = setTimeout(
-    () => outgoing.destroy(Object.assign(new Error('The node does not answer.'), { code: LATE })),
+    () =>
+      outgoing.destroy(
+        Object.assign(new Error(`The node accepted no connection within ${CONNECT_MS} ms.`), { code: LATE }),
+      ),
     CONNECT_MS,
   );
   outgoing.once('socket', (socket) => socket.once('connect', () => clearTimeout(late)));

@@ -59,7 +59,7 @@ export class NodeLease {
     return () => this.#onSure.delete(callback);
   }
 
-  /** Resolves when the lease is renewed, when the signal aborts, or, while the lease holds, after `ms`. */
+  /** While this node is sure of its lease, resolves after `ms`; otherwise resolves when the lease is renewed. Resolves at once when the signal aborts. */
   sureOrLater(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise<void>((resolve) => {
       const end = () => {

@@ -59,7 +59,7 @@ export interface NodeContext extends NodeOptions {
   onUnfit: (away: readonly NodeEngine[]) => void;
 }
 
-/** The number of the failed attempt to connect to another node that is logged. The first is not, because the other node may not listen yet. */
+/** A failed attempt to connect to another node is logged if it has this number. The first is not logged, because the other node may not listen yet. */
 const LOGGED_ATTEMPT = 2;
 /** The time between two attempts to find the owner of a session. */
 const LOOK_MS = 200;
@@ -307,7 +307,7 @@ export class ClusterNode implements Lease {
     }
   }
 
-  /** Forwards to another node; null when that node does not own the session, or cannot be reached. */
+  /** Forwards to another node. Null when the caller must look for the owner again: that node does not own the session, cannot be reached, or failed. */
   async #ask<T>(asked: ForwardableRequest, node: NodePlace, there: Forwarding<T>): Promise<T | null> {
     const ending = new AbortController();
     // Stop waiting for the answer when the other node dies.

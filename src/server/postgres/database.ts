@@ -140,11 +140,11 @@ export function describeFault(error: unknown, url: string): string {
       return `No PostgreSQL answers at ${where}: check the address (DATABASE_URL), and that it runs.`;
     case '28P01':
     case '28000':
-      return `PostgreSQL at ${where} does not let this user in: check the name and the password (DATABASE_URL).`;
+      return `PostgreSQL at ${where} refuses the login: check the name and the password (DATABASE_URL).`;
     case '3D000':
       return `PostgreSQL at ${where} has no such database: create it, or check its name (DATABASE_URL).`;
     case '42501':
-      return `The user of DATABASE_URL may not create or write what is needed in ${where}: let it create a schema, or make it the owner of the schema and of all that is in it.`;
+      return `The user of DATABASE_URL lacks permissions in ${where}: let it create a schema, or make it the owner of the schema and of everything in it.`;
     case '26000':
     case '42P05':
       return `PostgreSQL at ${where} is behind a pooler that loses prepared statements: set max_prepared_statements (PgBouncer 1.21 or newer), or give the address of PostgreSQL itself.`;

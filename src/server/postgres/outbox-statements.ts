@@ -83,8 +83,8 @@ end $$;
 `;
 
 /**
- * A claim reads the events of its queues in a statement of its own, after the statement that locks the queues. One statement for both would read the events as they were when it began:
- * also those that another node delivered before the queue was locked.
+ * A claim reads the events of its queues in a statement of its own, after the statement that locks the queues. A single statement would read the events as
+ * they were when it began, and so claim events that another node had delivered before the queues were locked.
  */
 export const CLAIM_LOCKED_QUEUES = `
 create or replace function {schema}.claim_events(

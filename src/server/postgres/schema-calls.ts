@@ -70,7 +70,8 @@ export class SchemaCalls {
     if (key && code === 'DL001') return new StaleFence(key);
     if (key && code === 'DL002') return noSuchSession(key);
     if (key && code === 'DL003') return new StoreError(`The session ${key.id} exists already.`);
-    if (code === 'DL004') return new StateConflict(`Changed meanwhile: ${(error as Error).message}`);
+    if (code === 'DL004')
+      return new StateConflict(`The state has changed since the tool read it: ${(error as Error).message}`);
     if (code === '23505') return recordedAlready('call or approval');
     const words = describeFault(error, this.#url);
     return new (isUnavailable(error) ? StoreUnavailable : StoreError)(words, { cause: error });

@@ -7,7 +7,7 @@ export interface RedisOptions {
   url: string;
   /** The prefix of all keys; `duologue` unless given. Groups of servers with different prefixes may share a Redis. */
   prefix?: string;
-  /** Called when Redis becomes unreachable, and when it is back. */
+  /** Called when Redis becomes unreachable or refuses writes, and when it is reachable again. */
   onWarning?: (message: string) => void;
 }
 
@@ -117,7 +117,7 @@ export class RedisConnection {
   #back(): void {
     if (!this.#isAway) return;
     this.#isAway = false;
-    this.#options.onWarning?.('Redis is back.');
+    this.#options.onWarning?.('Redis is reachable again.');
     for (const callback of [...this.#onBack]) callback();
   }
 
@@ -196,9 +196,9 @@ export function describeFault(error: unknown, url: string): string {
   if (isUnreached.test(`${code} ${message}`))
     return `No Redis answers at ${where}: check the address (REDIS_URL), and that it runs.`;
   if (/WRONGPASS|NOAUTH|invalid password/i.test(message))
-    return `Redis at ${where} does not let this user in: check the name and the password (REDIS_URL).`;
+    return `Redis at ${where} refuses the login: check the name and the password (REDIS_URL).`;
   if (/NOPERM|can't run this command|ACL failure/.test(message))
-    return `The user of REDIS_URL may not do what is needed at ${where}: allow scripts, streams, hashes and SET on keys that begin with the prefix.`;
+    return `The user of REDIS_URL lacks permissions at ${where}: allow scripts, streams, hashes and SET on keys that begin with the prefix.`;
   if (/READONLY/.test(message))
     return `Redis at ${where} is read-only (a replica?): give the address of the primary.`;
   if (/unknown (redis )?command|syntax error|wrong number of arguments/i.test(message)) return tooOld(where);

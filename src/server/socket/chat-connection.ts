@@ -294,7 +294,7 @@ export class ChatConnection implements AcceptedSocket {
 }
 
 /**
- * Makes the body of `POST /stream` from a `send` frame. It has only the last message, because the server reads no other (C14). It has the fields of `body`,
+ * Makes the body of `POST /stream` from a `send` frame. It has only the last message, because the server reads no other (rule C14). It has the fields of `body`,
  * because the option `toolRequest` may name them.
  */
 function postOf({

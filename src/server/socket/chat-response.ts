@@ -5,7 +5,7 @@ import { type Reply, ResponseReader } from '../http/reply.ts';
 
 /** The pause before another attempt to get the rest of a response, while its session has no new owner yet. */
 const RETRY_MS = 500;
-/** How often the rest of a response is requested. */
+/** The number of attempts to get the rest of a response. After the last one, the client has to reconnect. */
 const RETRIES = 10;
 /** The time between two checks whether a slow client has read. */
 const BEHIND_MS = 20;

@@ -135,7 +135,7 @@ export function waitingTable(db: Database) {
       mayWait.add(session);
       table.put(session, id, data);
     },
-    /** Removes the messages before this message of the agent from the queue. */
+    /** Removes from the queue the user messages that come before this message of the agent. */
     answeredBy(session: number, id: string): void {
       if (!mayWait.has(session)) return;
       if (any.first(session) === undefined) mayWait.delete(session);
@@ -188,7 +188,7 @@ export function callTable(db: Database) {
           : anywhereByApproval.all(toText(id.approvalId), toText(app));
       return rows.map((row) => foundCallOf(app, row));
     },
-    /** Throws when the call or its approval is already recorded. */
+    /** Records a call. Throws when the call or its approval is already recorded. */
     add(session: number, call: CallRecord): void {
       const { id, approvalId } = call;
       if (find(session, { id }) !== null) throw recordedAlready(`call ${id}`);

@@ -47,8 +47,8 @@ export interface ArtifactServiceContext {
 type SessionRequest = ListArtifactKeysRequest;
 
 /**
- * ADK's artifact service on a store. The tool that saves an artifact gets the errors. Sizes are checked before the write, and not in its transaction, so each
- * of several saves at the same time may exceed a limit by one artifact.
+ * ADK's artifact service on a store. The tool that saves an artifact gets the errors. Sizes are checked before the write, and not in its transaction, so
+ * several saves at the same time may together exceed a limit.
  */
 export class StoreArtifactService implements BaseArtifactService {
   readonly #context: ArtifactServiceContext;

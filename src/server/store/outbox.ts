@@ -1,6 +1,6 @@
 import type { SessionKey } from './keys.ts';
 
-/** An event that the store keeps for a subscription until it is delivered. It is written in the transaction that writes the fact which the event reports. */
+/** An event that the store keeps for a subscription until it is delivered. The transaction that stores the reported change also stores the event. */
 export interface OutboxEvent {
   subscription: string;
   /** Unique within the subscription and the session. */
@@ -25,7 +25,7 @@ export interface ClaimedEvents {
   claim: string;
   /** The number of the queue in the store. */
   queue: number;
-  /** How often the queue was claimed since its last delivery, this claim included. */
+  /** How many times the queue was claimed since its last delivery, this claim included. */
   attempts: number;
   /** Oldest first. */
   events: Pick<OutboxEvent, 'id' | 'data'>[];

@@ -292,7 +292,8 @@ export function checkUnchanged(
   const changed = Object.keys(delta).filter(
     (key) => !key.startsWith(prefixes.temp) && valueIn(seen, key) !== valueIn(current, key),
   );
-  if (changed.length > 0) throw new StateConflict(`Changed meanwhile: ${changed.join(', ')}`);
+  if (changed.length > 0)
+    throw new StateConflict(`The state has changed since the tool read it: ${changed.join(', ')}`);
 }
 
 /** The JSON of a value of the state; undefined when the state does not have the key. */

@@ -42,7 +42,7 @@ export interface EventRequest extends HistoryLimits {
 
 /** A request for a page of a user's sessions, last used first. */
 export interface ListRequest {
-  /** The last session of the page before, with the `updatedAt` of that page; without it, the list begins with the session used last. */
+  /** The last session of the previous page, with its `updatedAt` in that page; without it, the list begins with the session used last. */
   after?: Pick<SessionSummary, 'id' | 'updatedAt'> | undefined;
   /** The largest number of sessions. */
   count: number;
@@ -242,7 +242,7 @@ export interface WaitingMessage {
 export interface Store extends ArtifactStore, OutboxStore {
   /**
    * Creates a session. An application that prepares a session with state should also give it a title (`renameSession`): some minutes after the last
-   * connection of a session without messages and title closes, the server removes the session and its state (PROTOCOL S28).
+   * connection of a session without messages and title closes, the server removes the session and its state (rule S28 of PROTOCOL.md).
    */
   createSession(
     key: SessionKey,

@@ -92,7 +92,7 @@ class HeldCalls {
   /** The id of each call, by its approval id. */
   readonly #approvals = new Map<string, string>();
 
-  /** Throws when a call or an approval is recorded already. The returned function performs the write, which cannot fail. */
+  /** Prepares the records of calls. Throws when a call or an approval is recorded already. The returned function performs the write, which cannot fail. */
   prepare(calls: readonly CallRecord[]): () => void {
     const texts = new Map<string, string>();
     const approvals = new Map<string, string>();
@@ -208,7 +208,7 @@ class HeldMessages {
     return [...this.#waiting.values()].map((text) => fromJson<WaitingMessage>(text));
   }
 
-  /** Removes the messages before a message of the agent from the queue. */
+  /** Removes from the queue the user messages that come before this message of the agent. */
   #answerBefore(answer: string): void {
     if (this.#waiting.size === 0) return;
     for (const id of this.#messages.keys()) {
