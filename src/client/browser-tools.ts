@@ -23,7 +23,7 @@ export class BrowserTools {
   #activeId: string | null | undefined;
   /** The ids of the messages that this page requested or whose calls it answered, and the ids of these calls. */
   readonly #own = new Set<string>();
-  /** The ids of calls that were due when this page became active. The page that was active before runs them. */
+  /** The ids of calls that this page does not run. They were due before it became active, so the page that was active then runs them. */
   readonly #elsewhere = new Set<string>();
   #isTurnOver = true;
   /** The message of the newest `start` chunk, which the chunks after it belong to. */

@@ -65,7 +65,7 @@ export interface ExecutorOptions {
 
 const TIMEOUT_MS = 60_000;
 
-/** Runs browser tools, each call once in the lifetime of the page. */
+/** Runs browser tools. A runner starts each call at most once. */
 export class ToolRunner {
   readonly #executors: Executors;
   readonly #timers: Timers;
@@ -79,7 +79,7 @@ export class ToolRunner {
     this.#timeoutMs = executorTimeoutMs;
   }
 
-  /** Whether the call was started on this page. */
+  /** Whether this runner has started the call. */
   hasStarted(toolCallId: string): boolean {
     return this.#started.has(toolCallId);
   }

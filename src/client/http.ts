@@ -10,15 +10,15 @@ export interface HttpOptions {
   url: string;
   /** The API key of the server, for pages that may hold it. Other pages call `login`, which sets a cookie. */
   key?: Key | undefined;
-  /** Headers of every request. */
+  /** Headers that the client adds to every request. */
   headers?: Record<string, string> | undefined;
   /** Whether cookies are sent to another origin, as in `fetch`. */
   credentials?: RequestCredentials | undefined;
   /** Replaces the global `fetch`. */
   fetch?: typeof fetch | undefined;
   /**
-   * Whether the tabs of a browser that watch the same session share one stream. Default: true. Tabs with a key or headers of
-   * their own never share.
+   * Whether the tabs of a browser that watch the same session share one stream. Default: true. A tab with the option `key` or
+   * `headers` never shares.
    */
   sharesStream?: boolean | undefined;
 }
@@ -29,7 +29,7 @@ export interface SessionEntry {
   title: string | null;
   createdAt: number;
   updatedAt: number;
-  /** Whether an approval request of the session waits for the user. */
+  /** Whether an approval request or a question of the session waits for the user and has not expired. */
   isWaiting: boolean;
   /** Whether the last answer failed or was cut off. */
   hasFailed: boolean;
@@ -39,7 +39,7 @@ export interface SessionEntry {
 export interface StoredSession extends Partial<SessionEntry> {
   id: string;
   messages: Message[];
-  /** Whether the agent is writing an answer. */
+  /** Whether the agent is working on an answer. */
   isRunning: boolean;
 }
 

@@ -27,8 +27,8 @@ export interface ReceiverOptions {
   /** Whether the page already shows a message, for example one that it loaded over HTTP. New chunks then continue the shown message. */
   shows?: ((messageId: string) => boolean) | undefined;
   /**
-   * Called when the page missed too many chunks: it must show these messages instead of its own. `older`: the id of the first of them, if the server
-   * has messages before it.
+   * Called when the page missed too many chunks, and after `resync()`: the page must show these messages instead of its own. They are the newest page
+   * of the conversation. `older`: the id of the first of them, if the server has messages before it.
    */
   onReset?: ((messages: Message[], older?: string) => void) | undefined;
   timers?: Timers | undefined;
@@ -103,7 +103,7 @@ export class Receiver {
     return this.#open((stream) => this.#responses.expect(stream, requestId));
   }
 
-  /** Opens a response that reads the chunks of a message that no response has read, and later ones. */
+  /** Opens a response that reads a message: the chunks that no response has read yet, and later ones. */
   read(messageId: string, options?: ReadOptions): OpenResponse {
     return this.#open((stream) => this.#responses.read(stream, messageId, options));
   }
@@ -113,7 +113,7 @@ export class Receiver {
     return this.#leave(number, false) !== undefined;
   }
 
-  /** Asks the server for the whole conversation, whose messages arrive in the order of the server. */
+  /** Asks the server for a reset: the newest messages of the conversation, in the order of the server. */
   resync(): void {
     this.#isOutOfOrder = false;
     this.#connection.resync();

@@ -7,7 +7,7 @@ import type { AnswerPart, ToolPart } from './tool-calls.ts';
 /** The trigger of a request to continue a message that was cut. */
 export const CONTINUE = 'continue-message';
 
-/** A request that the server has not answered yet. */
+/** A request that waits for the server to accept or reject it, or an accepted request whose answer has not started. */
 export interface PendingRequest {
   requestId: string;
   /** The number of the response that waits for the request. */
@@ -138,7 +138,10 @@ export class Requests {
     if (messageId !== undefined) this.#accepted.delete(messageId);
   }
 
-  /** Removes and returns the request that an error rejects. Returns undefined while the server may still accept another answer of the same request. */
+  /**
+   * Removes and returns the request that an error rejects. Returns undefined when this page has no such request, and while the server may
+   * still accept another answer of the same request.
+   */
   reject({ requestId, code }: DataParts['error']): PendingRequest | undefined {
     const request = this.#pending.get(requestId ?? '');
     if (!request) return undefined;
@@ -163,6 +166,7 @@ export class Requests {
     return this.#all.reduce<UIMessage[]>(
       (all, { message }) => {
         if (!message) return all;
+        // A request that edits or regenerates sends a message again. The server then removes that message and everything after it.
         const at = all.findIndex(({ id }) => id === message.id);
         return [...(at === -1 ? all : all.slice(0, at)), message];
       },

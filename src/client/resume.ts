@@ -59,7 +59,7 @@ function isUnsent(part: ToolPart, memory: AnswerMemory): boolean {
   const { toolCallId, state, approval, preliminary, toolMetadata } = part;
   if (memory.isSettled(toolCallId)) return false;
   if (approval?.approved !== undefined && !memory.wasSent(toolCallId, 'decision')) return true;
-  // Preliminary outputs, outcomes of a denial and outputs of server tools come from the server.
+  // Preliminary outputs, outcomes of denied calls and outputs of server tools come from the server, so the page does not send them.
   const hasOutput = isSettled(state) && state !== 'output-denied' && preliminary !== true;
   const isServerTool = toolMetadata !== undefined && factsOf(toolMetadata).runsOn === 'server';
   const isOwn = approval?.approved !== false && !isServerTool;

@@ -99,8 +99,9 @@ export class ToolCalls implements AnswerMemory {
   }
 
   /**
-   * Records the calls of a message that did not arrive in chunks. Known calls stay as they are, except after a reset. Decisions in a
-   * message of the server are recorded as sent.
+   * Records the calls of a message that did not arrive in chunks. `from` says where the message comes from: a reset, the server's HTTP
+   * route, or the page itself. Calls that are known already are ignored, except in a reset. The server already has the decisions in a
+   * message that it sent, so these are recorded as sent.
    */
   adopt(message: UIMessage, from: 'reset' | 'server' | 'page'): void {
     for (const part of toolPartsOf(message.parts)) {
@@ -182,8 +183,8 @@ export class ToolCalls implements AnswerMemory {
   }
 
   /**
-   * Returns the `tool-input-available` chunk of a call. After this chunk, the chat shows the call as one that the page has to run, not as an unsent
-   * approval.
+   * Returns the `tool-input-available` chunk of a call; null when the call is not known. After this chunk, the chat shows the call as one that the
+   * page has to run, not as an unsent approval.
    */
   announcementOf(id: string): Chunk | null {
     const call = this.#calls.get(id);

@@ -38,7 +38,7 @@ export interface TransportOptions extends ExecutorOptions, ReceiverOptions, Conn
 
 /** Options of the transport over WebSocket. */
 export interface DuologueTransportOptions extends TransportOptions, WebSocketLinkOptions {
-  /** Returns another kind of link, which the transport uses instead of a WebSocket. It gets the options of the transport. */
+  /** A function that gets the options of the transport and returns the kind of link to use instead of a WebSocket. */
   link?: ((options: DuologueTransportOptions) => LinkKind) | undefined;
   /** Replaces the clock and the timers of the page, for tests. */
   timers?: Timers | undefined;
@@ -206,7 +206,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   /**
    * Sends the answer to a question, or declines the question when `answer` has an `errorText`. Resolves when the server has accepted the answer. Rejects
-   * when the server has refused it. After the error `answer_refused` the question is still open.
+   * when the server has rejected it, or when the connection has ended. After the error `answer_refused` the question is still open.
    */
   sendAnswer(toolCallId: string, answer: ExecutorResult): Promise<void> {
     return new Promise((resolve, reject) =>
@@ -261,7 +261,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return this.#receiver.isOutOfOrder;
   }
 
-  /** Asks the server for the whole conversation, which arrives as `onReset`. */
+  /** Asks the server for the newest messages of the conversation in its order. They arrive with `onReset`. */
   resync(): void {
     this.#receiver.resync();
   }
@@ -347,8 +347,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   /**
-   * Throws when all calls of the message have an outcome. With a `sendAutomaticallyWhen` helper that sends such calls again after every response, the
-   * chat then gets one error instead of endless empty responses.
+   * Throws when all calls in the last step of the message have an outcome and no chunks of the message follow. Some `sendAutomaticallyWhen` helpers send
+   * such a message again after every response. The chat then gets one error instead of endless empty responses.
    */
   #checkContinues(target: M): void {
     const calls = callsOfLastStep(target);

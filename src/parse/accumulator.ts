@@ -91,7 +91,11 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     if (!api || !description) return;
     if (body) {
       // The stream has several responses. The record joins their texts and calls. The fields cleared here come from the last response alone.
-      warn(warnings, 'multiple_responses', 'one record joins them; parseBatch returns one for each');
+      warn(
+        warnings,
+        'multiple_responses',
+        'this record joins all of them; parseBatch returns one record for each',
+      );
       record.finish = record.id = record.status = record.usage = null;
       delete record.stopDetail;
       delete record.choices;

@@ -98,7 +98,7 @@ export async function createPricer(): Promise<Pricer> {
   const price = (name: string, model: string, usage: Usage, timestamp: Date) => {
     const provider = providerOf(name, model);
     const found = provider && prices.calcPrice(tokensOf(usage), model, { provider, timestamp });
-    // The prices of a provider that resells models may lack a model. The price list then searches all providers for the model.
+    // The prices of a provider that resells models may lack a model. Without a provider, the price list searches all providers for the model.
     return found ?? prices.calcPrice(tokensOf(usage), model, { timestamp });
   };
   return {

@@ -78,7 +78,10 @@ function matched(description: ApiDescription<Api>, value: Obj, as: Shape): Match
 
 const WRAPPERS = 'response body data message result output modelOutput outputBodyJson'.split(' ');
 
-/** Returns the object inside a wrapper that a log, batch file or recording puts around a response. The wrapper may hold the object as JSON text. */
+/**
+ * Returns the object inside a wrapper that a log, batch file or recording puts around a response; undefined when there is none. The wrapper may hold the
+ * object as JSON text.
+ */
 export function inside(value: Obj): Obj | undefined {
   for (const name of WRAPPERS) {
     const inner = value[name];

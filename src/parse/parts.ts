@@ -259,7 +259,7 @@ export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: 
   } else if (call) readBuiltin(out, item, type, call[1], part);
   else if (MEDIA.test(type)) {
     const { format, source, transcript } = item;
-    // The transcript of spoken output is part of the text for every API: Gemini Live has no other text.
+    // The transcript of spoken output is part of `text`, because a spoken answer of Gemini Live has no other text.
     out.text += str(transcript);
     out.content.push({
       type: 'media',

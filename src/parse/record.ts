@@ -9,7 +9,7 @@ import type { ResponseFacts } from './reading.ts';
 export interface ParsedResponse extends ResponseFacts {
   /** The version of this type. */
   schema: 1;
-  /** The provider's name: the one that the caller passed, else the one that the shape shows. */
+  /** The provider's name: the one that the caller passed, else the one that the shape shows, else `unknown`. */
   provider: string;
   /** The API that sent the response; null when the shape does not show it. */
   api: Api | null;

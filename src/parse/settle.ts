@@ -15,7 +15,7 @@ export interface ParseOptions {
    * contradicts the shape gives the warning `provider_mismatch`.
    */
   provider?: string;
-  /** The HTTP headers. Bedrock InvokeModel sends its token counts only there; the retry delay and request id are read too. */
+  /** The HTTP headers. For some models, Bedrock InvokeModel sends the token counts only there. The retry delay and the request id are read too. */
   headers?: HeaderSource;
   /** The HTTP status, for `record.error.status`. */
   status?: number;
@@ -43,8 +43,8 @@ function headerFields(headers: HeaderSource): Obj {
 }
 
 /**
- * Which APIs a provider offers. The first pattern matches the provider's name, the second the first letters of its APIs. The first
- * entry that matches the name decides.
+ * Which APIs a provider offers. The first pattern matches the provider's name, the second the names of its APIs by their first letters.
+ * The first entry that matches the provider's name decides.
  */
 const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
   [/bedrock|amazon|aws/i, /^([bac]|op)/],

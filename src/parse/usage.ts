@@ -10,7 +10,7 @@ const modalityOf = /* @__PURE__ */ memo((name) => name.replace('_tokens', '').to
 /** The fields of a record, other than `usage`, that {@link readUsage} changes. */
 type Counted = Pick<ResponseFacts, 'serviceTier' | 'warnings'>;
 
-/** Returns a token count: a finite number of at least 0. Every other value gives null. */
+/** Returns a token count: a number from 0 to `Number.MAX_SAFE_INTEGER`, or a text with such a number. Every other value gives null. */
 function count(value: unknown): Count {
   // The values of headers are texts.
   const tokens = typeof value === 'string' && value ? Number(value) : value;

@@ -35,7 +35,10 @@ export type AskedQuestion = NonNullable<ToolFacts['question']>;
 /** What the server writes into the metadata of an assistant message. */
 export type MessageMetadata = Exact<z.infer<typeof messageMetadata>>;
 
-/** Token counts of a message. `input` and `output` are totals that include the other counts; a count is null where the model reports none. */
+/**
+ * Token counts of a message. `input` includes `cacheRead` and `cacheWrite`, and `output` includes `reasoning`. A count is null where the
+ * model reports none.
+ */
 export type TokenUsage = NonNullable<MessageMetadata['usage']>;
 
 /** A part of the answer's text that the model attributes to a source. */

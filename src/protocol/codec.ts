@@ -49,7 +49,10 @@ export function encodeFrame<T extends keyof FrameData>(type: T, data: FrameData[
   return JSON.stringify({ type, version: FRAME_VERSION, data });
 }
 
-/** An SSE comment that keeps an idle connection open through proxies. */
+/**
+ * An SSE comment that keeps an idle connection open through proxies. In a watch stream it also marks that the server has sent every chunk
+ * that it has so far.
+ */
 export const KEEP_ALIVE = ': keep-alive\n\n';
 
 /** One block of an SSE stream: its id, when it has one, and its data. */
@@ -71,7 +74,7 @@ export class BlockDecoder {
   push(text: string): Block[] {
     if (text === '') return [];
     const blocks: Block[] = [];
-    // The piece before this one ended with a carriage return. A line feed right after it belongs to the same line end.
+    // If the previous piece ended with a carriage return, a line feed at the start of this piece belongs to the same line end.
     let from = this.#afterReturn && text.startsWith('\n') ? 1 : 0;
     this.#afterReturn = text.endsWith('\r');
     let feed = text.indexOf('\n', from);
@@ -87,7 +90,7 @@ export class BlockDecoder {
     return blocks;
   }
 
-  /** Ends the stream. A last block without an empty line after it may be incomplete, so it is discarded. */
+  /** Ends the stream. It returns no blocks: a last block without an empty line after it may be incomplete, so it is discarded. */
   end(): Block[] {
     this.#line = '';
     this.#id = undefined;
@@ -126,7 +129,7 @@ export const BINARY_HEADER = 8;
 export interface BinaryFrame {
   kind: (typeof BINARY)[keyof typeof BINARY];
   sampleRate: number;
-  /** The number of the utterance that the server's sound belongs to. Frames of clients have no utterance: these bytes are 0 in them. */
+  /** The number of the utterance that the server's sound belongs to. Frames of clients have none: its three bytes are then 0. */
   utterance?: number;
   payload: Uint8Array;
 }

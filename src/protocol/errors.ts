@@ -21,15 +21,15 @@ export const ERRORS = {
   invalid_frame: { status: 400, close: 1002, retryable: false },
   /** The request has no key or a wrong key, or the user is not signed in. */
   unauthorized: { status: 401, close: 4401, retryable: false },
-  /** The `Origin` or `Host` is not allowed. */
+  /** The `Origin` or `Host` is not allowed, or the sign-in for a tool belongs to another user. */
   forbidden: { status: 403, close: 4403, retryable: false },
-  /** There is no such session or file, or it belongs to another user. */
+  /** There is no such session, message, file or route, or the session belongs to another user. */
   not_found: { status: 404, close: 4404, retryable: false },
   /** The path does not take this HTTP method. The header `Allow` lists the methods that it takes. */
   method_not_allowed: { status: 405, retryable: false },
   /** The client was silent for too long, or a body or frame took too long to arrive. */
   idle: { status: 408, close: 4002, retryable: true },
-  /** The message answers no open call. */
+  /** The message answers no open call, or the server has accepted the message before. */
   nothing_to_answer: { status: 409, retryable: false },
   /** The message to continue is not the last one, is not the agent's, or was not cut (S30). */
   nothing_to_continue: { status: 409, retryable: false },
@@ -45,15 +45,15 @@ export const ERRORS = {
   unsupported_media: { status: 415, retryable: false },
   /** The data are not a valid image of a type that the server accepts. */
   bad_image: { status: 422, retryable: false },
-  /** The bytes of a file are not what its type says, or the file is empty. */
+  /** The bytes of a file are not what its type says, or the file is empty or not valid base64. */
   bad_file: { status: 422, retryable: false },
   /** The sound is not 16 kHz, mono, 16-bit PCM. */
   bad_audio: { status: 422, retryable: false },
   /** `GET /live` was not upgraded to a WebSocket (E8). A server never closes a socket with this code. */
   upgrade_required: { status: 426, close: 4426, retryable: false },
-  /** The user sent too many requests, or opened too many connections or sessions. */
+  /** The user sent too many requests, or opened too many connections or sessions. Or too many wrong keys came from the address of the client. */
   rate_limited: { status: 429, retryable: true },
-  /** Too many messages or answers wait in this session. */
+  /** Too many messages or answers wait in this session, or too many responses are open on the connection. */
   busy: { status: 429, retryable: true },
   /** The client reads too slowly what the server sends. */
   too_slow: { status: 429, close: 4003, retryable: true },
@@ -65,7 +65,7 @@ export const ERRORS = {
   model_error: { status: 502, retryable: true },
   /** The provider's key, model or settings are missing or wrong on this server. */
   model_not_configured: { status: 502, retryable: false },
-  /** The server is receiving too many bytes (A11). */
+  /** The server is receiving too many bytes (A11), or its store or hub is unavailable. */
   overloaded: { status: 503, close: 1013, retryable: true },
   /** Another server owns the session now (E6). */
   moved: { status: 503, close: 4004, retryable: true },
@@ -105,7 +105,7 @@ export class ProtocolError extends Error {
     this.requestId = options.requestId;
   }
 
-  /** Returns the same error with the `requestId` of the request that failed. */
+  /** Returns a copy of this error that has the `requestId` of the request that failed. Without a `requestId` it returns this error. */
   about(requestId: string | undefined): ProtocolError {
     if (requestId === undefined) return this;
     return new ProtocolError(this.code, this.message, { retryAfterMs: this.retryAfterMs, requestId });
@@ -126,7 +126,10 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Returns a thrown `ProtocolError`. Any other thrown value becomes an error with the code `internal`, so that clients do not get its message. */
+/**
+ * Returns the thrown value if it is a `ProtocolError`. Any other thrown value becomes a new error with the code `internal` and a general
+ * text, so that clients do not get the text of the thrown error.
+ */
 export function toProtocolError(thrown: unknown): ProtocolError {
   if (thrown instanceof ProtocolError) return thrown;
   return new ProtocolError('internal', 'Something went wrong on the server. Please try again.');

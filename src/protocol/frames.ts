@@ -19,7 +19,7 @@ export type Detection = 'client' | 'server';
 
 /**
  * The content of an `interrupt` frame: the interrupted message, and how many milliseconds of its sound were played. Without `messageId` it is the
- * message being streamed.
+ * message with the newest sound.
  */
 export interface Heard {
   messageId: string | undefined;
@@ -101,7 +101,10 @@ export function readBinaryFrame(bytes: Uint8Array, limits: Limits = LIMITS): Cli
       checkJpeg(frame.payload[0] === 0xff && frame.payload[1] === 0xd8, frame.payload.byteLength, limits);
       return { type: 'video', jpeg: frame.payload };
     default:
-      throw new ProtocolError('unknown_frame', 'Unknown kind of binary frame.');
+      throw new ProtocolError(
+        'unknown_frame',
+        'A binary frame needs a payload, and its first byte must be 1 (sound) or 3 (picture).',
+      );
   }
 }
 

@@ -4,7 +4,7 @@ import { isSettled, type ToolCallEvent, type ToolCallState, transition } from '.
 import { chunkSchema } from './wire/chunks.ts';
 import { TRANSIENT_DATA } from './wire/data.ts';
 
-/** The transport of a checked stream. Over BIDI there are steps around approval requests, over SSE there are none. */
+/** The transport of the checked chunks. Over BIDI, `start-step` and `finish-step` surround approval requests (C8). Over SSE there is no `finish-step`. */
 export type GrammarMode = 'sse' | 'bidi';
 
 type Say = (message: string) => void;
@@ -69,8 +69,8 @@ export class Grammar {
         break;
       case 'start-step':
         if (this.step !== 'none') say('a step is open already');
-        // For `tool-input-available`, the AI SDK searches for the call in the last step only. Over BIDI a step only surrounds approval
-        // requests, and our transports remove it before the SDK reads the stream.
+        // The AI SDK searches only the last step for the call of a `tool-input-available`. So over SSE, no earlier call may get one after this
+        // chunk. Over BIDI the SDK sees no steps: our transports remove those around approval requests.
         if (this.mode === 'sse') for (const id of this.calls.keys()) this.earlier.add(id);
         this.step = 'empty';
         break;
@@ -150,8 +150,8 @@ export class Grammar {
   }
 
   /**
-   * Moves a call to its next state. The server sends no chunk for a decision, so `unseen` names the decision that must have happened
-   * between the call's last chunk and this one.
+   * Moves a call to the state after `event`. No chunk of a message carries the user's decision. So `unseen` names the decision that the
+   * user must have made between the previous chunk of the call and this one.
    */
   private move(id: string, event: ToolCallEvent, say: Say, unseen?: ToolCallEvent): void {
     const state = this.calls.get(id);

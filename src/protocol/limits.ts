@@ -24,7 +24,7 @@ export interface Limits {
   errorLength: number;
   /** Microphone sound in one frame. The default is ten seconds of sound. */
   audioBytes: number;
-  /** Nested objects and arrays in a value that is stored. */
+  /** The levels of nested objects and arrays in a value that is stored. */
   depth: number;
 }
 

@@ -58,7 +58,8 @@ export function ownDataNameFault(name: string): string | null {
 
 /**
  * Validates a value for data that the application declared, and returns it as its schema transforms it. Throws an error when the name
- * is not declared or the value does not fit. The text of the error continues a sentence about the data: `it does not fit its schema: …`.
+ * is not declared, the value does not fit, or the schema validates asynchronously. The text of the error continues a sentence about the
+ * data: `it does not fit its schema: …`.
  */
 export function readOwnData(schemas: DataSchemas, name: string, value: unknown): unknown {
   const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;

@@ -66,7 +66,7 @@ export function waitingFor(call: WaitingCall): 'none' | 'server' | 'client' | 'p
     case 'input-streaming':
       return 'server';
     case 'input-available':
-      // When the output of an approved client call is missing, the server announces the call again, which sets this state.
+      // The server sends `tool-input-available` again for an approved client call whose output is missing. So an approved call may be in this state.
       return call.asks && call.approved !== true ? 'server' : call.runsOn;
     case 'approval-requested':
       return 'person';
@@ -89,7 +89,7 @@ export type Answer =
       approvalId?: string;
       approved: boolean;
       reason?: string;
-      /** The answer that the user sends to the tool together with the decision. */
+      /** Data that the user sends to the tool together with the decision. */
       payload?: unknown;
       input?: unknown;
     }

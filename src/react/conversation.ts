@@ -234,8 +234,8 @@ export class Conversation {
     live.connection.subscribe(() => {
       if (live !== this.#live) return;
       const { state, info } = live.connection;
-      // The server could not continue after the last chunk of this page, so a reset with all messages follows. The reset includes the changes that
-      // are queued now. Only changes that arrive later must be shown after the reset.
+      // If the server cannot continue after the last chunk of this page, a reset follows. The reset includes the changes that are queued now. Only
+      // changes that arrive later must be shown after the reset.
       if (state.status === 'live' && !info?.resumed) this.#shown.clearQueue();
       this.#setState({ connection: state });
     });
@@ -254,7 +254,7 @@ export class Conversation {
   }
 
   /**
-   * Asks the server for all messages in its order, when two pages sent messages at the same moment and the chat is not reading an answer. Returns
+   * Asks the server for its newest messages in its order, if two pages sent messages at the same moment and the chat is not reading an answer. Returns
    * whether it asked.
    */
   #resyncIfNeeded(): boolean {
@@ -279,7 +279,7 @@ export class Conversation {
     this.#setState({ history: { status: 'loading' } });
     try {
       // When the connection is live and the agent is idle, the chunks that follow continue the loaded messages. Otherwise chunks may be
-      // missing between the loaded messages and the connection, so ask for a reset with all messages.
+      // missing between the loaded messages and the connection, so ask for a reset.
       const isLive = await this.#live.untilConnected(loading.signal);
       await this.#read(loading.signal);
       const isComplete = isLive && this.#live.isAtRest;
@@ -351,7 +351,7 @@ export class Conversation {
     // The messages that are being loaded will replace the shown ones.
     if (this.#state.history.status === 'loading') return;
     for (const { messageId, isNew } of this.#live.pending) {
-      // The message may answer a user message of another page that is in the queue. Show that one first, if the chunks before it are shown now.
+      // The message may answer a user message of another page that is still queued. Show that user message first, if all chunks before it are shown.
       this.#showQueued();
       if (isNew) {
         if (this.#isBusy) continue;

@@ -29,7 +29,7 @@ interface ApprovalFields {
   toolCallId: string;
   /** When the approval request expires, in milliseconds since 1970; null: never. */
   expiresAt: number | null;
-  /** The text of the request, when the definition of the tool has `approvalMessage`. */
+  /** The text of the request: the `hint` of `requestConfirmation` (ADK), or the `approvalMessage` of the tool. */
   message?: string;
   /** Data that the tool sent with the request (`requestConfirmation` of ADK). `approve` can send changed data back. */
   payload?: Question['payload'];

@@ -21,7 +21,7 @@ export interface ConversationOptions
   sessionId: string;
   /** The browser tools of the page. Their names are read once and must not change; the functions may change. */
   tools?: Executors | undefined;
-  /** The messages of the session. Without them, they are loaded from the server. */
+  /** The messages of the session, if the page has them already. Without this option, the messages are loaded from the server. */
   messages?: Message[] | undefined;
   /** How many milliseconds a browser tool may run. */
   toolTimeoutMs?: number | undefined;

@@ -25,7 +25,7 @@ export type UseDuologueOptions<
   ExecutorOption<'tools', Message<TOOLS>> & {
     /** The session to continue. Without one, a new session starts. */
     sessionId?: string | undefined;
-    /** The messages of the session. Without them, they are loaded from the server. */
+    /** The messages of the session, if the page has them already. Without this option, the messages are loaded from the server. */
     messages?: Message<TOOLS, SCHEMAS, METADATA>[] | undefined;
     /** Gets data that is in no message: the transient data of the protocol, and the transient data that tools send. */
     onData?: ((data: TransientData<SCHEMAS>) => void) | undefined;
@@ -60,7 +60,7 @@ export interface UseDuologueHelpers<
   } & ConversationState['history'];
   /** The decisions that the agent waits for, in order. */
   approvals: PendingApproval<TOOLS>[];
-  /** Approves a call. `payload` is passed to the tool, if its approval request has a `payload`, too. */
+  /** Approves a call. The tool gets `payload` as `context.toolConfirmation.payload`. */
   approve(approval: PendingApproval<TOOLS>, reason?: string, payload?: Json): Promise<void>;
   deny(approval: PendingApproval<TOOLS>, reason?: string): Promise<void>;
   /** The questions that the agent waits for, in order. */

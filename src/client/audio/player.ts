@@ -37,7 +37,7 @@ interface Utterance {
   readonly n: number;
   readonly sampleRate: number;
   readonly resampler: Resampler;
-  /** How many samples have arrived, and how many were passed to the worklet. */
+  /** The position after the last sample that has arrived (`received`, at `sampleRate`), and after the last one that the worklet got (`passed`, at 24 kHz). */
   received: number;
   passed: number;
   readonly pcm: Int16Array[];
@@ -175,7 +175,10 @@ export class AudioPlayer {
     return { n: place.n, ms: (Math.max(0, place.at + since - latency) / SAMPLE_RATE) * 1000 };
   }
 
-  /** Returns the sound of the newest utterance as a WAV file; null when that utterance does not have the number `n`. */
+  /**
+   * Returns the sound of the newest utterance, at most its first `maxSeconds`, as a WAV file. Null when that utterance does not have the number
+   * `n`.
+   */
   wav(n: number): Blob | null {
     const utterance = this.#utterance;
     if (utterance?.n !== n) return null;

@@ -2,7 +2,7 @@ import { ERRORS, ProtocolError } from '../../protocol/errors.ts';
 
 /** The state of a connection. `retryAt` is in milliseconds since 1970. */
 export type ConnectionState =
-  /** Not connected, and not trying. */
+  /** Not connected, and not trying to connect. */
   | { status: 'idle' }
   | { status: 'connecting'; attempt: number }
   | { status: 'live'; sessionId: string; connectionId: string }

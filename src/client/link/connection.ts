@@ -7,7 +7,7 @@ import { type Link, type LinkKind, LOST, type OutgoingFrame, type ReceivedChunk 
 import { Outbox, type OutgoingRequest } from './outbox.ts';
 import { type ConnectionEvent, StreamPosition } from './position.ts';
 
-/** How much sound of a message the user heard before an interruption. Without `messageId`, it is the message that is playing. */
+/** How much sound of a message the user heard before an interruption. Without `messageId`, it is the message with the newest sound. */
 export interface Played {
   messageId?: string;
   playedMs: number;
@@ -35,7 +35,7 @@ export interface ConnectionOptions {
 
 /** The timeout of a handshake. A node may have to wait for the end of a dead node's lease before it can answer; this timeout is longer. */
 const HANDSHAKE_MS = 10_000;
-/** How long a page that becomes visible again waits for the answer to a ping. */
+/** How long a link may take to answer a ping after the page became visible again or the network came back. */
 const RETURN_MS = 5_000;
 /** How long `findCause` of a link may take. */
 const CAUSE_MS = 4_000;
@@ -71,11 +71,11 @@ export class Connection {
   #link: Link | null = null;
   #sessionId: string | null = null;
   #attempt = 0;
-  /** The close code and reason with which the server asked the user to sign in again. The next attempt is the last one. */
+  /** The close code and reason of a link that the server closed as `unauthorized`. The next attempt to connect is then the last one. */
   #signedOut: { code: number; reason: string } | null = null;
   /**
-   * The error that `findCause` returned after the last attempt. While a server starts, a proxy may answer for it, so most errors are final only twice
-   * in a row.
+   * The text of the error that `findCause` returned after the last attempt. While a server starts, a proxy may answer for it. So most errors are final
+   * only when two attempts in a row return the same one.
    */
   #cause: string | null = null;
   /** Changes with each link. The result of a `findCause` that was started with another value is ignored. */
@@ -110,7 +110,7 @@ export class Connection {
     return this.#info;
   }
 
-  /** Whether all chunks that the server had sent before the connection started have been received. */
+  /** Whether all chunks that are older than the newest link have been received. Always true on a link that resumed after the last chunk of this page. */
   get isCaughtUp(): boolean {
     return this.#position.isCaughtUp;
   }
@@ -141,7 +141,10 @@ export class Connection {
     this.#open();
   }
 
-  /** Asks the server for the whole conversation, which arrives as a reset. Requests that the server has not answered are kept, and sent again if needed. */
+  /**
+   * Asks the server for a reset: the newest messages of the conversation. If there is a link, a new one replaces it; otherwise the next link gets the
+   * reset. Requests that the server has not answered are kept, and sent again if needed.
+   */
   resync(): void {
     this.#position.moveTo(NOWHERE);
     if (!this.#link) return;
@@ -158,7 +161,10 @@ export class Connection {
     if (this.#state.status !== 'idle') this.#setState({ status: 'closed', code: 1000, reason: '' });
   }
 
-  /** Sends a request that must arrive. It is sent when the connection is live, and again on every new link until the server has answered it. */
+  /**
+   * Sends a request that must arrive. It is sent when the connection is live, and again on every new link until the server has answered it. Throws when
+   * its data cannot be written as JSON, and `busy` for a typed message when too many requests wait.
+   */
   post(request: OutgoingRequest): void {
     const { requestId, frame } = request;
     const isLive = this.#state.status === 'live';
@@ -234,8 +240,8 @@ export class Connection {
     });
     this.#cancelTimer = this.#timers.after(HANDSHAKE_MS, () => {
       this.#release(4000);
-      // The server has not answered the handshake. Another WebSocket library on the same server may ignore it. `upgrade_required` shows only that
-      // the server answers plain HTTP: it may be too slow to open the link in time, so retry.
+      // The server has not answered the handshake. It may be slow, or another WebSocket library on the same HTTP server may have left the handshake
+      // unanswered. `upgrade_required` shows only that the server answers plain HTTP, so retry after that error.
       this.#findCause((error) => (error?.code === 'upgrade_required' ? null : error));
     });
     this.#setState({ status: 'connecting', attempt: this.#attempt });
@@ -256,7 +262,7 @@ export class Connection {
       }
     }
     this.#listeners.notify({ type: 'frame-end' });
-    // A server whose session moves to another node will close this link. Open the next link now instead of waiting for that.
+    // A server whose session moves to another node will close this link. Close the link now instead of waiting for that, and open another.
     if (isMoving) this.#abandon();
   }
 
@@ -268,8 +274,8 @@ export class Connection {
 
   #greet(greeting: SessionInfo): void {
     const { floor, connectionId } = greeting;
-    // The server has not noticed yet that the previous link of this page closed, and names that link as the active connection. So this link becomes
-    // the active connection in its place.
+    // If `floor` names the previous link of this page, the server has not noticed yet that this link closed. So the new link becomes the active
+    // connection in its place.
     const wasActive = !!floor && floor === this.#info?.connectionId;
     const session = wasActive ? { ...greeting, floor: connectionId } : greeting;
     this.#sessionId = session.sessionId;

@@ -2,7 +2,10 @@ import type { Timers } from '../platform.ts';
 
 /** Milliseconds between two pings while the page expects no answer of the agent. It is long, so that a phone's radio can sleep between pings. */
 const IDLE_MS = 15_000;
-/** Milliseconds between two pings while the page expects an answer. It is short, so that the client detects a dead node before the lease of that node ends. */
+/**
+ * Milliseconds between two pings while the page expects an answer. It is short, so that the client detects a dead node within 6 s, at about the time
+ * when the lease of that node ends (5 s) and another node can take the session over.
+ */
 const BUSY_MS = 2_000;
 /** How many bytes a slow network uploads in `BUSY_MS`. A larger frame delays the next ping, which waits in the socket until the frame has left. */
 const BYTES_PER_BEAT = 200_000;
@@ -13,20 +16,20 @@ interface HeartbeatContext {
   /** The time between two pings while no answer is expected; `IDLE_MS` when undefined. */
   idleMs: number | undefined;
   ping: () => void;
-  /** Called when the server has not answered two pings. */
+  /** Called when the server has answered neither of two pings, or has not answered the ping of `check` in time. */
   onDeath: () => void;
   /** Closes the connection if the page does not need it now. Returns whether it was closed. */
   pause: () => boolean;
 }
 
-/** Detects a server that no longer answers. It sends pings, and takes every frame of the server for an answer. */
+/** Detects a server that no longer answers. It sends pings, and treats every frame of the server as an answer. */
 export class Heartbeat {
   readonly #context: HeartbeatContext;
   readonly #idleMs: number;
   readonly #busyMs: number;
   #isAtRest = false;
   #unanswered = 0;
-  /** For how many more beats unanswered pings are tolerated, because large frames before them in the socket take that long to leave. */
+  /** The number of beats at which missing answers are still tolerated, because the pings wait in the socket until large frames have left. */
   #grace = 0;
   /** Whether the timer of the next ping was started with `idleMs`. */
   #isSlow = false;

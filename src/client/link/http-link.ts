@@ -158,7 +158,7 @@ class HttpLink implements Link {
         return isReply;
       }),
     );
-    // The response broke off before any reply. Open another link, whose session info lists the requests that the server accepted.
+    // The response broke off before its first chunk. So end this link: the session info of the next link lists the requests that the server accepted.
     if (!isAnswered) this.#end(LOST);
   }
 
@@ -179,7 +179,10 @@ class HttpLink implements Link {
     }
   }
 
-  /** Handles a failed request. If the request may not have reached the server, the link ends, and the next link sends the request again. */
+  /**
+   * Handles a failed request. If the request may not have reached the server, or the server answered 503, the link ends, and the next link sends
+   * unanswered requests again. Otherwise the error is reported as a private reply.
+   */
   #fail(error: unknown, requestId?: string): void {
     if (!(error instanceof ProtocolError) || error.status === ERRORS.shutting_down.status) this.#end(LOST);
     else {

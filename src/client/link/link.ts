@@ -21,7 +21,7 @@ export type OutgoingFrame = {
 export interface ReceivedChunk {
   /** The chunk; null for `[DONE]`, the end of a turn. */
   chunk: Chunk | null;
-  /** The position of the chunk in the server's log. Private replies have none. */
+  /** The id of the chunk, which is its position in the log of the server. `[DONE]` and private replies have none. */
   id: string | undefined;
 }
 
@@ -29,7 +29,10 @@ export interface ReceivedChunk {
 export interface LinkTarget {
   /** The id of the session. Null opens a new session, whose id the server or the link creates. */
   sessionId: string | null;
-  /** The id of the last chunk that the page has. The server continues after that chunk, or with null at the start of the log. */
+  /**
+   * The id of the last chunk that the page has; the server continues after that chunk. With null the server begins with the message in progress,
+   * from its first chunk on (R3).
+   */
   last: string | null;
   /**
    * The position after which the sound continues: the number of the utterance, `-`, and how many of its samples the page has. Null when the page has
@@ -60,7 +63,7 @@ export interface Link {
   send(frame: OutgoingFrame): number;
   /** Sends sound or a picture. Returns false when the link cannot send it, or when so much waits to be sent that it would arrive too late to be of use. */
   sendBinary(bytes: Uint8Array<ArrayBuffer>): boolean;
-  /** Sends a ping. The answer arrives as `onChunks([])`. */
+  /** Checks whether the server still answers. If it does, the link calls `onChunks([])`, now or when the answer arrives. */
   ping(): void;
   /** Ends the link. */
   close(code: number): void;

@@ -17,7 +17,7 @@ export interface OutgoingRequest {
 type Entry = OutgoingRequest & { isSent: boolean; rejections: number };
 
 const MAX_REQUESTS = 64;
-/** A request fails when a node has rejected it this many times because the session was moving to another node. */
+/** A request fails when nodes have rejected it this many times because the session was moving to another node. */
 const MAX_REJECTIONS = 10;
 
 /**

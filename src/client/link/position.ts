@@ -6,7 +6,7 @@ import type { ReceivedChunk } from './link.ts';
 export type ConnectionEvent =
   /** The server's first chunk on a new link. */
   | { type: 'session'; session: SessionInfo }
-  /** `isReplay`: the server had sent the chunk before this connection started, and repeats it. */
+  /** `isReplay`: the chunk is older than the link, so the page may have it already, for example in a message that it loaded over HTTP. */
   | { type: 'chunk'; chunk: Chunk; isReplay?: true }
   /** A turn of the agent ended. */
   | { type: 'done' }
@@ -20,24 +20,24 @@ export type ConnectionEvent =
 /** Tracks how much of a conversation has been received over all links: where the next link continues, and which chunks are replays. */
 export class StreamPosition {
   #last: string | null = null;
-  /** Chunks up to this position were sent before the connection started. */
+  /** Chunks up to this position are replays: they are older than the newest link. 0 on a link that resumed. */
   #replayedTo = 0;
-  /** The position of the last chunk. The end of a turn has a position, too. */
+  /** The position of the last chunk. The end of a turn (`[DONE]`) has no id, but takes a position in the log, too (C5a). */
   #seq = 0;
   /** The chunk id after which the next link continues, once the reset has arrived. */
   #afterReset: string | null = null;
 
-  /** The id of the last chunk; a new link continues after it. */
+  /** The id of the last chunk, after which a new link continues; null before the first link. */
   get last(): string | null {
     return this.#last;
   }
 
-  /** Whether all chunks that the server had sent before the connection started have been received. */
+  /** Whether all replays on the newest link have been received. Always true on a link that resumed after the last chunk of this page. */
   get isCaughtUp(): boolean {
     return this.#seq >= this.#replayedTo;
   }
 
-  /** Sets the chunk after which the next link continues; null: from the start. */
+  /** Sets the id of the chunk after which the next link continues; null when the page has no chunk yet. */
   moveTo(last: string | null): void {
     this.#last = last;
   }
@@ -56,8 +56,8 @@ export class StreamPosition {
   }
 
   #startWith(session: SessionInfo, id: string | undefined): ConnectionEvent {
-    // If the server resumes after the last chunk of this page, all chunks that follow are new to the page. None of them is a replay, even if the
-    // server first sent it before this connection started.
+    // If the server resumes after the last chunk of this page, all chunks that follow are new to the page. None of them is a replay, even if it is
+    // older than this link.
     this.#replayedTo = session.resumed ? 0 : (parseChunkId(session.newest)?.seq ?? 0);
     // A server that cannot continue after `#last` sends a reset. If this link closes before the reset arrives, the next link must get a reset, too. So
     // `#last` changes only when the reset has arrived.

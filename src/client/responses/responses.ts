@@ -57,14 +57,14 @@ export class Responses {
     message.read(sink, expects);
   }
 
-  /** Receives a chunk. `isReplay`: the server had sent the chunk before this connection started, and repeats it. */
+  /** Receives a chunk. `isReplay`: the chunk is older than the newest link, so the page may have it already. */
   receive(chunk: Chunk, isReplay = false): void {
     if ('transient' in chunk && chunk.transient) return this.#receiveTransient(chunk);
     if (chunk.type === 'start' && chunk.messageId !== undefined) {
       const { messageId } = chunk;
       const isNew = !this.#messages.has(messageId);
       this.#current = this.#find(messageId);
-      // The page may have loaded a message that started before this connection. Only its further chunks arrive here.
+      // The page already shows this message, for example because it loaded it over HTTP. Only the chunks of its continuation arrive here.
       if (isNew && !isReplay && this.#shows(messageId)) this.#current.show();
       else if (isNew) this.#current.expect();
       this.#current.start();

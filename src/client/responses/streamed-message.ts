@@ -151,7 +151,8 @@ export class StreamedMessage {
     this.#hasStarted = true;
     const isRepeated = chunk.type === 'tool-input-available' && this.#isDecided(chunk.toolCallId);
     this.#calls.observe(chunk, this.id);
-    // The server announces an approved call a second time. The chat would then remove an output of the call that it may already show.
+    // The chunk announces an approved call a second time. The chat would set the call back to `input-available`, and so remove an output that the page
+    // may already have added.
     if (isRepeated) return;
     if (this.is === 'over') this.#state = { is: 'paused' };
     const isInStep = chunk.type === 'start-step' || chunk.type === 'tool-approval-request';
@@ -172,7 +173,10 @@ export class StreamedMessage {
     else this.#state = { is: 'over' };
   }
 
-  /** Handles the outcome of a call of this message in a transient chunk (`data-settled`). If the turn has already ended, no more chunks follow. */
+  /**
+   * Handles the outcome of a call of this message in a transient chunk (`data-settled`). If the turn has ended, and this was the last answered call
+   * without an outcome, no more chunks follow.
+   */
   callSettled(): void {
     if (this.#isDone) this.endTurn();
   }

@@ -42,7 +42,10 @@ export class Camera {
     this.#video.playsInline = true;
   }
 
-  /** Asks the user for the camera or screen, and starts. Returns the stream, for a preview. Throws an `AudioError` when that fails. */
+  /**
+   * Asks the user for the camera or screen, and starts. Returns the stream, for a preview. Throws an `AudioError` when that fails, or when `stop` is
+   * called before the camera has started.
+   */
   async start(): Promise<MediaStream> {
     this.#starting ??= this.#open();
     const starting = this.#starting;

@@ -102,7 +102,7 @@ export class Devices {
     return levelOf(samples, 32_767);
   }
 
-  /** Keeps the screen on from now on, or with false no longer. It has no effect in a browser that does not support or allow this. */
+  /** Keeps the screen on; with false, lets it turn off again. It has no effect in a browser that does not support or allow this. */
   stayAwake(isWanted: boolean): void {
     if (isWanted) {
       this.#wakeLock ??= navigator.wakeLock?.request('screen').catch(() => null) ?? Promise.resolve(null);

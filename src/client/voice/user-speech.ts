@@ -27,8 +27,8 @@ export class SpeechSender {
   }
 
   /**
-   * Uses another connection, or the same one after a reconnect. The start of the speech is sent again, because the server of the new link does not know
-   * of it.
+   * Uses another connection, or the same one after a reconnect. The start of the speech is sent again, because the server got it over a link that has
+   * closed.
    */
   connect(connection: Connection | null): void {
     this.#connection = connection;

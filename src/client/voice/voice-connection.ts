@@ -6,7 +6,7 @@ import type { VoiceTransport } from './voice-state.ts';
 /** How many milliseconds a connection may take to open. */
 const CONNECT_MS = 10_000;
 
-/** The player that a voice connection registers, and its callbacks. */
+/** What a `Voice` gives its voice connection: the player to register, and callbacks. */
 export interface VoiceConnectionContext {
   /** Registered as the player of the connection. */
   player: SoundPlayer;

@@ -98,8 +98,8 @@ export class Voice {
   }
 
   /**
-   * Switches the microphone on, hands-free, until `stop`. Call it also when a hold of the button was only a tap: the microphone then stays
-   * on, and sound of the hold that is held back is not sent.
+   * Switches the microphone on, hands-free, until `stop`. Call it also when the user only tapped the button instead of holding it: the
+   * microphone then stays on, and the sound of the tap is not sent.
    */
   readonly start = async (): Promise<void> => {
     const microphone = this.#microphone;

@@ -36,7 +36,7 @@ const streaming: Streaming = {
   close({ body }, blocks) {
     for (const block of blocks) {
       const type = str(block.type);
-      // After a fallback to another model, a response without streaming names the model that answered, not the requested one.
+      // After a fallback to another model, a response without streaming names the model that answered. `message_start` names the requested model.
       if (type === 'fallback') body.model = obj(block.to).model ?? body.model;
       // When the start event of a block is missing, the block has the type of its first delta.
       if (type.endsWith('_delta')) block.type = type === 'input_json_delta' ? 'tool_use' : type.slice(0, -6);

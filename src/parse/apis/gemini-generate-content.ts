@@ -85,7 +85,8 @@ export const geminiGenerateContent: ApiDescription<'gemini.generateContent'> = {
   readOwn,
 
   finish: {
-    // Some clients store the numbers of the enum `FinishReason` instead of its names. The numbers mean the same in the Gemini API and in Vertex.
+    // Some clients store the numbers of the enum `FinishReason` instead of its names. From 6 on, the Gemini API and Vertex give a number different
+    // meanings. So 6 and 9 are not listed, but 7 and 8 are, because both APIs use them for content filters.
     1: 'stop',
     2: 'length',
     3: 'content_filter',

@@ -9,7 +9,7 @@ const wordOf = /* @__PURE__ */ memo((type) => /[._](?!audio)([a-z]+)\.delta$/.ex
 
 const LISTS = ['content', 'summary'] as const;
 
-/** Copies an item with its lists as objects by index, so that a huge index in an event does not make a huge list. */
+/** Copies an item, and turns its lists into objects whose keys are the indexes: a huge index in an event then makes no huge list. */
 function byIndex(item: Obj): Obj {
   const open: Draft = { ...item };
   for (const key of LISTS) if (Array.isArray(item[key])) open[key] = { ...(item[key] as unknown[]) };

@@ -75,7 +75,7 @@ export const CHAT_REPLIES = {
   }),
 };
 
-/** A decision on an approval request, as `ai` 7 reads it. The server sends it in replays (W8). */
+/** A decision on an approval request, as `ai` 7 reads it. The server sends it when a client resumes a response, after the decided request (W8). */
 const APPROVAL_RESPONSE = entry({
   about: 'The decision of the user on an approval request earlier in the same response.',
   fields: z.object({ approvalId: id, approved: z.boolean(), reason: z.string().optional() }),

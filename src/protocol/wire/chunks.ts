@@ -118,7 +118,8 @@ export const CHUNKS = {
     example: { toolCallId: 'call-1' },
   }),
   'start-step': entry({
-    about: 'Over BIDI: approval requests follow. A client that builds messages ignores it (C8).',
+    about:
+      'Over BIDI: approval requests follow; a client that builds messages ignores the chunk (C8). Over SSE: the next step of the message begins (C8b, T14d).',
     fields: z.object({}),
     example: {},
   }),
@@ -167,7 +168,7 @@ export const CHUNKS = {
   }),
 };
 
-/** The types of `CHUNKS`. */
+/** The type of each chunk in `CHUNKS`. */
 export const CHUNK_TYPES = Object.keys(CHUNKS) as (keyof typeof CHUNKS)[];
 
 /** The fields of every `data-*` chunk besides its `type`. */

@@ -224,7 +224,10 @@ const FOR_WATCHERS: ReadonlySet<string> = new Set(
   names.filter((name) => 'forWatchers' in DATA[name]).map((name) => `data-${name}`),
 );
 
-/** Whether the server sends a chunk only to listeners that watch, because the chunk reports what another page did. */
+/**
+ * Whether the server sends a chunk only to watchers: sockets with the subprotocol `duologue.v2`, and watch streams. Such a chunk reports a
+ * change that any page of the session may have made, and that every page shows.
+ */
 export function isForWatchers({ type }: { readonly type: string }): boolean {
   return FOR_WATCHERS.has(type);
 }

@@ -29,7 +29,7 @@ export const count = z.number().int().nonnegative();
 export const milliseconds = z.number().describe('milliseconds since 1970, by the clock of the server');
 export const base64 = z.string().describe('base64');
 
-/** Any JSON value. Undefined is not valid, because `JSON.stringify` leaves out such a field, and the client would get an object without it. */
+/** Any JSON value. Undefined is not valid: `JSON.stringify` leaves out a field that is undefined, so the client would not get the field. */
 export const json = z.unknown().refine((value) => value !== undefined);
 
 /** Any JSON value as a type. */
