@@ -57,7 +57,7 @@ class HttpLink implements Link {
   readonly #controller = new AbortController();
   /** Resolves when the server has answered the previous POST, or that POST has failed. The next POST waits for it, so that POSTs arrive in order. */
   #posted: Promise<void> = Promise.resolve();
-  #lastChunkAt = 0;
+  #lastReceivedAt = 0;
 
   constructor({ http, timers, read }: HttpContext, target: LinkTarget, events: LinkEvents) {
     this.#http = http;
@@ -89,7 +89,7 @@ class HttpLink implements Link {
   }
 
   ping(): void {
-    if (this.#timers.now() - this.#lastChunkAt < SILENCE_MS) this.#receive();
+    if (this.#timers.now() - this.#lastReceivedAt < SILENCE_MS) this.#receive();
   }
 
   close(): void {
@@ -106,7 +106,7 @@ class HttpLink implements Link {
       },
       receive: (chunks) => {
         if (signal.aborted) return;
-        this.#lastChunkAt = this.#timers.now();
+        this.#lastReceivedAt = this.#timers.now();
         this.#events.onChunks(chunks);
       },
       signal,
