@@ -227,7 +227,10 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
         ],
       }),
     }).then(async (answer) => ({ status: answer.status, json: await answer.text() }));
-    expect([status, json]).toEqual([409, expect.stringContaining('needs a sign-in at its address')]);
+    expect([status, json]).toEqual([
+      409,
+      expect.stringContaining('the sign-in at the address of the request is not complete'),
+    ]);
     expect((await comeBack(served, await provider.consent(question.url))).status).toBe(200);
     await page.texts('You have 3 events (0).');
     expect(used).toEqual(provider.tokens);

@@ -91,7 +91,7 @@ describe('a line is written', () => {
     expect(made.lines).toEqual([
       [
         'warn',
-        'a decision about a call was refused: see why; the audit log has the call',
+        'a decision was refused: see the field why; the audit log has the call',
         {
           session: 'chat-1',
           request: 'r-2',
@@ -136,7 +136,7 @@ describe('a line is written', () => {
     expect(lines.filter(([, message]) => / was refused| tool ran/.test(message))).toEqual([
       [
         'warn',
-        'a decision about a call was refused: see why; the audit log has the call',
+        'a decision was refused: see the field why; the audit log has the call',
         { ...about, request: expect.any(String), why: expect.any(String) },
       ],
       ['info', 'a tool ran', { ...about, request: 'q-2', tool: 'process_payment', outcome: 'output' }],

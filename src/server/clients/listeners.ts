@@ -39,7 +39,7 @@ export class Listeners {
   constructor(context: ListenersContext) {
     this.context = context;
     this.claims = new RateLimiter(CLAIMS, context.engine.clock);
-    // Numbers of utterances must not repeat. Earlier owners sent at least one chunk for each utterance, so they used no number above this one.
+    // Numbers of utterances must not repeat. Earlier owners sent at least one chunk for each utterance, so they used no number above `log.last`.
     this.utterances = new Utterances(context.output.log.last);
   }
 
@@ -153,7 +153,7 @@ export class Listeners {
     this.active.holder?.stopPlayback();
   }
 
-  /** Called when the active connection changed. Sends its id (null when no connection is active) to watchers. Stores the id in the session, unless it is null. */
+  /** Called when the active connection changed. Sends watchers its id (null when no connection is active), and stores the id in the session, unless null. */
   private activeChanged(holder: Listener | null): void {
     const { output, history, onFault } = this.context;
     const connectionId = holder?.id ?? null;

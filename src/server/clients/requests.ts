@@ -95,7 +95,7 @@ export class Requests {
     string,
     { accepted: AcceptedRequest; request: PendingRequest | null }
   >();
-  /** The ids in log lines of the newest request, and of the request that is being answered. */
+  /** The ids by which log lines name the newest request, and the request that is being answered. */
   private newest: string | null = null;
   private answering: string | null = null;
 
@@ -108,12 +108,12 @@ export class Requests {
     return [...this.acceptedRequests.values()].map(({ accepted }) => accepted);
   }
 
-  /** The id for log lines: that of the request that is being answered, or else of the newest request. */
+  /** The id that log lines contain: the id of the request that is being answered, otherwise the id of the newest request. */
   get logged(): string | null {
     return this.answering ?? this.newest;
   }
 
-  /** Sets the id in log lines of the newest request; null when the request has none, or when a listener joined after it. */
+  /** Sets the id by which log lines name the newest request; null when that request has no id, or when a listener has joined since. */
   setNewest(name: string | null): void {
     this.newest = name;
   }
@@ -123,7 +123,7 @@ export class Requests {
     this.answering = null;
   }
 
-  /** Finds a request that needs a reply still. */
+  /** Finds a request that may still need a reply, by `PendingRequest.id`. */
   get(id: number): PendingRequest | undefined {
     return this.open.get(id);
   }
@@ -234,8 +234,8 @@ export class PrivateReplies implements Requester {
 }
 
 /**
- * The requests to each chat that this process has read from sockets of the AI SDK's own transport and that are not answered yet, because they start or are on
- * their way to the owner of the session. While there is one, no client gets `no-active` for the chat.
+ * The `send` requests of the AI SDK's own transport that this process has read from sockets and not answered yet: the server starts their turn, or forwards
+ * them to the owner of the session. A request to resume a chat waits for them, so that its client does not get `no-active` too early.
  */
 export class PendingSends {
   private readonly pending = new Map<string, Set<Promise<unknown>>>();

@@ -124,7 +124,7 @@ export class AgentRuns {
     const { engine, history } = this.context;
     const late = () => {
       engine.logger.error(
-        'a run of the agent did not end in time: it is abandoned; check tools and callbacks that ignore their abort signal',
+        `a run of the agent did not end within ${END_MS} ms: it is abandoned; check tools and callbacks that ignore their abort signal`,
         { session: history.key.sessionId },
       );
       this.over(run, null);
@@ -132,7 +132,7 @@ export class AgentRuns {
     run.cancelDeadline ??= engine.clock.after(END_MS, late);
   }
 
-  /** Defers a call that ADK made in a run, or inside an agent that is used as a tool. Resolves when the call is stored; rejects when it could not be. */
+  /** Defers a call of the agent, or of an agent that is used as a tool. Resolves when the call is stored; rejects when the call could not be stored. */
   async defer(n: number, call: DeferredCall): Promise<void> {
     const ticket = ++this.lastTicket;
     const released = new Promise<void>((resolve, reject) => {

@@ -66,7 +66,10 @@ export class ClientRequests {
     this.size = new SizeLimit(engine.store, key, { maxBytes, isNew });
   }
 
-  /** Handles a user message from a socket or from the application. Resolves when its turn starts, and rejects when the state rejects it. */
+  /**
+   * Handles a user message from a socket or from the application. Resolves when its turn starts, and rejects when the state rejects it. Also resolves
+   * when no turn starts: the message repeats an earlier one, or this process ends, and then the client sends the message to the next process.
+   */
   async say(message: TypedMessage, { again, ...asked }: RequestContext & { again: boolean }): Promise<void> {
     const { engine, key, runner, listeners, requests } = this.context;
     requests.setNewest(asked.requestId ?? null);
@@ -113,7 +116,7 @@ export class ClientRequests {
     await request.taken;
   }
 
-  /** Handles answers to open calls from a socket. */
+  /** Handles answers to open calls, from a socket or from the application. */
   async answer(answers: Answer[], { by, ...asked }: RequestContext & { by: Identity }): Promise<void> {
     const { runner, listeners, requests } = this.context;
     if (asked.requestId !== undefined) requests.setNewest(asked.requestId);
@@ -238,13 +241,13 @@ export class ClientRequests {
     this.checkAccepted(requestId);
   }
 
-  /** Handles a user message that the application sends. Resolves, when it is stored, with the id of the message that will answer it. */
+  /** Handles a user message that the application sends. Resolves, when it is stored, with the id of the message that will answer it; null when none will. */
   async sendFor(message: TypedMessage, requestId: string): Promise<string | null> {
     const { listeners, engine, key } = this.context;
     const known = this.accepted(requestId);
     if (known !== undefined) return known;
     if (listeners.hasSocket) {
-      // The server calls `accepted` when the message is stored. A queued message is stored at once, so this does not wait for its turn.
+      // The server calls `accepted` when the message is stored. A queued message is stored at once, so this promise does not wait for its turn.
       await new Promise<void>((resolve, reject) => {
         const requester = { accepted: () => resolve(), failed: () => undefined };
         this.say(message, { again: false, requestId, requester }).then(resolve, reject);
@@ -267,8 +270,8 @@ export class ClientRequests {
   }
 
   /**
-   * The id of the message that answers an accepted request. Throws `shutting_down` when the process closed before it accepted the request. A client
-   * over a socket would repeat its request by itself, but the application does not.
+   * The id of the message that answers an accepted request; null when no message answers it. Throws `shutting_down` when the request was handled but
+   * not accepted, because this process ends: a client over a socket then repeats its request by itself, but the application does not.
    */
   private checkAccepted(name: string): string | null {
     const accepted = this.context.requests.find(name);
@@ -311,7 +314,10 @@ export class ClientRequests {
     return Promise.resolve();
   }
 
-  /** The response to a message that a stock client sent before, under the name of another request; null when the message has to be answered. */
+  /**
+   * If a stock client (the AI SDK's own transport) repeats a message in a new request: the response to the message. Null when the message is to be
+   * answered as a new message.
+   */
   private responseToCopy({ repeats, ...message }: PostedMessage): Promise<SseResponse> | null {
     const { state, requests, reading } = this.context;
     const copy = repeats === undefined ? null : state.copyOf(message);

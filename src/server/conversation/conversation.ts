@@ -41,7 +41,7 @@ import { ToolRunner } from './tool-runner.ts';
 
 /** How long `close` waits for the run of the agent to end. */
 const END_MS = 5000;
-/** How often a node that hands its sessions over checks whether the user of a session still speaks or waits for an answer. */
+/** The longest time that `paused` waits. Its caller then reads `isPaused` again, because no input reports that the wait for an answer to speech is over. */
 const PAUSE_CHECK_MS = 500;
 const DELETED = 'This conversation was deleted.';
 const WAITS =
@@ -166,8 +166,9 @@ export class Conversation implements Session {
   }
 
   /**
-   * Makes this process the owner of a stored session and loads it. `onLost` is called when another process becomes the owner. `isEmpty`: the session
-   * was just created, so there is nothing to load from the store.
+   * Makes this process the owner of a stored session and loads it. `onLost` is called when another process becomes the owner later. `isEmpty`: the
+   * session was just created, so there is nothing to load from the store. Throws `not_found` when the store does not have the session, and `moved` when
+   * another process becomes the owner while the session is loaded.
    */
   static async load(
     session: { key: SessionKey; isEmpty: boolean },
@@ -189,7 +190,7 @@ export class Conversation implements Session {
     }
   }
 
-  /** The fields of every log line: the session, its active connection, and the request that is being answered. */
+  /** The fields of every log line about this conversation: the session, its active connection, and the request that is being answered. */
   private get logFields(): Record<string, unknown> {
     const { holder } = this.listeners;
     const { logged } = this.requests;
@@ -281,7 +282,7 @@ export class Conversation implements Session {
     this.reading.confirm(last);
   }
 
-  /** Marks the client of a response as the active client, unless a socket is the active connection. The agent waits for the active client when it lags. */
+  /** Marks the client of a response as the active client, unless a socket is the active connection. If the active client lags, the agent waits for it. */
   private active(response: SseResponse): SseResponse {
     return { isActive: this.listeners.holder === null, ...response };
   }
@@ -298,7 +299,7 @@ export class Conversation implements Session {
     return this.resumable(joined);
   }
 
-  /** Waits until the log is replicated. Then a client that gets a position in the log can resume there even if this process dies. */
+  /** Resolves with `place` as soon as the hub, if there is one, has the whole log: a client can then resume at `place` even if this process dies. */
   private async resumable<T>(place: T): Promise<T> {
     const released = this.log.released();
     if (released) await released;
@@ -338,7 +339,10 @@ export class Conversation implements Session {
     );
   }
 
-  /** Stops the agent and waits for the end of its run, but no longer than `END_MS`. Calls that wait for an answer stay open in the store. */
+  /**
+   * Stops the agent, waits for the end of its run, but no longer than `END_MS`, and rejects the requests that the state has not handled. Calls that wait
+   * for an answer stay open in the store.
+   */
   async close(): Promise<void> {
     const { runner, state } = this;
     this.listeners.close();
@@ -352,7 +356,7 @@ export class Conversation implements Session {
     );
   }
 
-  /** Whether the session has neither a message nor a title. The registry removes such a session instead of releasing it. */
+  /** Whether the session has no title and no message, stored or queued. The registry removes such a session instead of releasing it. */
   async isBlank(): Promise<boolean> {
     const { key, engine, wasNew } = this;
     const { store } = engine;

@@ -30,9 +30,11 @@ export interface EffectRunnerContext {
   announced: Iterable<string>;
   /** The fields of every log line: the session, its active connection, and the request that is being answered. */
   logFields: () => Record<string, unknown>;
-  /** Called once, when another process owns the session. After that, this effect runner performs nothing more. */
+  /** Called once, when another process owns the session. This effect runner then performs no further effect. */
   onLost: () => void;
 }
+
+const NOT_STORED = 'the store rejected a message: clients that load it later lack its last changes';
 
 type TextDeltas = Extract<Effect, { type: 'say-deltas' }>;
 
@@ -89,7 +91,7 @@ export class EffectRunner {
     this.isDropped = true;
   }
 
-  /** Resolves when every effect is performed and `isKept` returns false. */
+  /** Resolves when no effect is being performed or waits in the queue, and `isKept` returns false. */
   async untilIdle(isKept: () => boolean = () => false): Promise<void> {
     while (this.isWorking || isKept()) {
       await new Promise<void>((resolve) => this.resting.add(resolve));
@@ -114,8 +116,8 @@ export class EffectRunner {
   }
 
   /**
-   * Handles a failed write. If it failed because another process owns the session, this process stops all work on the session: anything that it
-   * writes, sends or runs from now on could contradict the new owner.
+   * Checks the error of a write or of a run. A `StaleFence` says that another process owns the session: then this process stops all work on the
+   * session, because anything that it writes, sends or runs from now on could contradict the new owner. Any other error is ignored here.
    */
   fault(error: unknown): void {
     if (!(error instanceof StaleFence) || this.isDropped) return;
@@ -138,7 +140,7 @@ export class EffectRunner {
       if (first?.type === 'say-deltas' && !this.isWorking) return this.sayDeltas(first);
       for (const effect of effects) this.queue.push(effect);
     } catch (error) {
-      this.failed(`the input "${input.type}" could not be applied`, error);
+      this.failed(`the input "${input.type}" failed: the conversation continues without it`, error);
     }
     if (!this.isPerforming) this.perform();
   }
@@ -190,7 +192,7 @@ export class EffectRunner {
       return typeof effect === 'function' ? effect() : this.act(effect);
     } catch (error) {
       const what = typeof effect === 'function' ? 'read' : effect.type;
-      this.failed(`the effect "${what}" failed`, error);
+      this.failed(`the effect "${what}" failed: the conversation continues without it`, error);
       return undefined;
     }
   }
@@ -210,7 +212,7 @@ export class EffectRunner {
       case 'say-stored':
         if (!guard.maySend(effect.messageId, effect.chunk)) return;
         return this.logged(
-          'an approval request was not stored',
+          'the store rejected a message with an approval request: clients got the request, and the next write of the message includes it',
           output.sayStored(effect.chunk, effect.inStep, effect.asks),
         );
       case 'inject':
@@ -222,7 +224,7 @@ export class EffectRunner {
         return;
       }
       case 'amend':
-        return this.logged('a message was not stored', output.amend(effect.messageId, effect.chunks));
+        return this.logged(NOT_STORED, output.amend(effect.messageId, effect.chunks));
       case 'mark-decided':
         output.fold(effect.messageId)?.decide(effect.callId, effect.approved, effect.reason);
         return;
@@ -230,7 +232,7 @@ export class EffectRunner {
         const { message, chunks, isOver } = effect;
         if (!guard.mayFinish(message.id)) return;
         const prepare = () => store.storeImages(message);
-        return this.logged('a message was not stored', output.conclude(message, chunks, { prepare, isOver }));
+        return this.logged(NOT_STORED, output.conclude(message, chunks, { prepare, isOver }));
       }
       case 'release':
         guard.release(effect.messageId);
@@ -320,7 +322,7 @@ export class EffectRunner {
     }
   }
 
-  /** Performs writes. The effects that depend on them are put before all other effects in the queue. */
+  /** Performs writes, and then puts the effects that depend on them, or those that replace them after a failure, at the front of the queue. */
   private async store(effect: StoreEffect): Promise<void> {
     const { writes, after, purpose } = effect;
     try {
@@ -352,9 +354,9 @@ export class EffectRunner {
     return work.catch((error: unknown) => this.failed(text, error));
   }
 
-  /** Lets work run that no later effect waits for, and logs its failure. */
+  /** Logs the failure of work that runs on its own: no caller waits for it. */
   private background(work: Promise<void>): void {
-    work.catch((error: unknown) => this.failed('an effect failed', error));
+    work.catch((error: unknown) => this.failed('background work failed: the conversation continues', error));
   }
 
   private failed(text: string, error: unknown): void {

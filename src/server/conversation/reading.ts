@@ -120,7 +120,7 @@ export class Reading {
     };
   }
 
-  /** Returns where in the log a client continues that has every chunk up to `last`, and what the client gets before the chunks of the log. */
+  /** Returns where in the log a client that has every chunk up to `last` continues, and what it gets before the chunks of the log. */
   private startOf(
     last: string | null,
     stored: Reset | null,
@@ -152,7 +152,7 @@ export class Reading {
 
   /**
    * The approval ids of the decided approval requests of a message. A client that reads the message from its beginning must not get these requests
-   * again: no chunk in the log carries the decision, so the client would ask the user again.
+   * again: not every client gets the chunk with the decision (`data-decided`), and without it the client would ask the user again.
    */
   private decidedIn(messageId: string): string[] {
     return decidedIn(this.context.output.fold(messageId)?.message ?? null);
@@ -169,7 +169,7 @@ export class Reading {
       // A running response ends at the next end mark that is appended to the log. A response that is over ends at the last end mark in the log.
       if (current !== null) return { feed, from: place, endsAfter: log.last, endsAtRest: true };
       const isLast = place === log.last || (place === log.last - 1 && log.at(log.last)?.chunk === null);
-      // An earlier owner may have appended no end mark, if the turn was waiting when it died. Then the response ends because the agent is at rest.
+      // An owner that died while the turn was waiting has appended no end mark. Then the response ends because the agent is at rest.
       const endsAtRest = log.at(log.last)?.chunk !== null;
       return isLast ? null : { feed, from: place, endsAfter: log.last - 1, endsAtRest };
     }
@@ -183,8 +183,8 @@ export class Reading {
   }
 
   /**
-   * The newest response, running or over, from the first chunk of its message on; null when there is none, or when a client has confirmed all of it, unless
-   * `isRequested`.
+   * The newest response, running or over, from the first chunk of its message on. Null when there is none, or when a newer user message has no answer
+   * yet. Without `isRequested` also null when a client has confirmed all of the response.
    */
   async replay(isRequested = false): Promise<SseResponse | null> {
     const { state, runner, output } = this.context;
@@ -267,7 +267,7 @@ export class Reading {
   }
 }
 
-/** Whether an entry of the log adds nothing to a message: an end mark, transient data, or a step around an approval request. */
+/** Whether an entry of the log, if there is one, shows the user nothing: an end mark, the start or end of a step, or transient data. */
 function isSilent(chunk: Chunk | null | undefined): boolean {
   if (chunk == null || chunk.type === 'start-step' || chunk.type === 'finish-step') return true;
   return 'transient' in chunk && chunk.transient === true;

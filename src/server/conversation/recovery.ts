@@ -42,7 +42,7 @@ export interface RecoverySource {
   history: History;
 }
 
-/** A recovered session: waiting calls are open again, and work that the process did not finish has ended. */
+/** A recovered session: waiting calls are open again, and work that an earlier process did not finish has ended. */
 export interface RecoveredSession {
   recovered: Recovered;
   /** Whether the session has no stored message. */
@@ -51,7 +51,10 @@ export interface RecoveredSession {
   requests: AcceptedRequest[];
   /** The stored messages of the message queue. */
   queued: Message[];
-  /** The message that was being spoken when the process died, and how many characters of its text were sent as sound; null when there is none. */
+  /**
+   * The message that was being spoken when an earlier process died, and how many characters of its text were sent as sound. Null when no message was
+   * being spoken, or when all of its text was sent.
+   */
   unspoken: DataParts['heard'] | null;
 }
 
@@ -69,7 +72,7 @@ function emptySession(): RecoveredSession {
 /**
  * Recovers a session from the store and the log. If the log of an earlier owner still exists, both are brought in line: the store gets the text that
  * only the log has, and the log gets the end of every message that was started, so that a client that resumes misses nothing. A log that contradicts
- * the store is replaced. Then every client starts from the stored messages.
+ * the store is replaced. Then every client starts from the stored messages. `isEmpty`: the session was just created.
  */
 export async function recoverSession(
   source: RecoverySource,
@@ -166,7 +169,10 @@ async function cutUnspoken(
   if (message) await history.cutMessage(engine.store, message, heard.length);
 }
 
-/** The accepted user messages that the agent has not answered: first the newest message, if it is one, then those of the message queue. */
+/**
+ * Finds the user messages that the agent has not answered. `unanswered`: the newest stored message, if it is one of them. `queue`: the messages to
+ * answer now, first `unanswered`, if its request was accepted, and then the messages of the message queue.
+ */
 async function unansweredMessages(
   { key, engine }: RecoverySource,
   stored: {

@@ -233,7 +233,7 @@ export class StoreWriter {
       if (verdict.kind === 'refused') {
         const call = decision.toolCallId.slice(0, MAX_LOGGED_ID);
         const { engine, logFields } = this.context;
-        engine.logger.warn('a decision about a call was refused: see why; the audit log has the call', {
+        engine.logger.warn('a decision was refused: see the field why; the audit log has the call', {
           ...logFields(),
           call,
           why: verdict.why,
@@ -259,7 +259,10 @@ export class StoreWriter {
     return engine.store.moveCall(key, { id: call.id, ...LEDGER.take }, null);
   }
 
-  /** The newest message, if all of its calls are answered but the model has not continued it, because the process died in between. */
+  /**
+   * The newest message, if it has this id (any, if undefined), and all of its calls are answered, but the model has not continued it, because the
+   * process died in between. Otherwise null.
+   */
   private async unfinished(messageId: string | undefined): Promise<Message | null> {
     const { key, engine, history } = this.context;
     const { events } = await history.load();

@@ -79,7 +79,7 @@ export class ToolRunner {
     this.releases.delete(callId);
   }
 
-  /** Runs a tool that holds the lock. Never rejects. */
+  /** Runs the tool of a call that has the tool lock, and then applies the input `tool-ended`. Never rejects. */
   async run(call: CallRecord): Promise<void> {
     const { engine, apply, logFields } = this.context;
     const outcome = await this.outcomeOf(call, runDeferred);
@@ -88,7 +88,7 @@ export class ToolRunner {
     apply({ type: 'tool-ended', callId: call.id, outcome });
   }
 
-  /** Calls the after-tool callbacks with an output that a client sent. Never rejects. */
+  /** Calls the after-tool callbacks with an output that a client sent, and then applies the input `tool-ended`. Never rejects. */
   async runCallbacks(call: CallRecord, output: unknown): Promise<void> {
     const outcome = await this.outcomeOf(call, (execution) => answerDeferred(execution, output));
     this.context.apply({ type: 'tool-ended', callId: call.id, outcome });

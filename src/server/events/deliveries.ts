@@ -8,7 +8,7 @@ import type { ServerEvent, ServerEventName } from './server-events.ts';
 export interface DeliveryInfo {
   /** The number of this attempt to deliver the event; 1 at first. */
   attempt: number;
-  /** Aborts when the delivery takes longer than `timeoutMs`, when the claim of this node has ended, and when the server closes. */
+  /** Aborts when the delivery takes longer than `timeoutMs`, when the claim of this node has ended, or when the server closes. */
   signal: AbortSignal;
 }
 
@@ -92,7 +92,7 @@ export class Deliveries implements EventSubscriber {
     await settlesWithin(Promise.all(this.#running.keys()), END_MS, this.#context.clock);
   }
 
-  /** Claims events until none is due, or enough are being delivered. */
+  /** Claims the events that are due, of at most `QUEUES` sessions at a time, and starts to deliver them. Then plans the next poll of the store. */
   async #claim(): Promise<void> {
     const { store, appName, clock } = this.#context;
     this.#cancelPoll();
@@ -187,13 +187,13 @@ export class Deliveries implements EventSubscriber {
       if (signal.aborted) resolve(signal.reason);
     });
     const cancel = clock.after(timeoutMs, () =>
-      late.abort(new Error(`the delivery took longer than ${timeoutMs} ms`)),
+      late.abort(new Error(`the function "deliver" took longer than ${timeoutMs} ms`)),
     );
     const delivered = Promise.resolve()
       .then(() => deliver(event, { attempt, signal }))
       .then(
         () => null,
-        (error: unknown) => error ?? new Error('the delivery failed without an error'),
+        (error: unknown) => error ?? new Error('the function "deliver" failed without an error'),
       );
     try {
       return await Promise.race([delivered, aborted]);
@@ -228,8 +228,11 @@ export class Deliveries implements EventSubscriber {
     const limits = { before: clock.now() - keepForMs, count: maxEvents };
     const count = await store.trimEvents(appName, this.subscription, limits);
     if (count > 0)
-      logger.error('events of a subscription were discarded: they were too old, or too many waited', {
-        ...{ subscription: this.subscription, count },
-      });
+      logger.error(
+        'events of a subscription were discarded: they were older than keepForMs, or more than maxEvents waited',
+        {
+          ...{ subscription: this.subscription, count },
+        },
+      );
   }
 }

@@ -66,7 +66,7 @@ export const LEDGER = {
   restart: { from: 'running', to: 'ready' },
 } as const satisfies Record<string, { from: CallStatus; to: CallStatus }>;
 
-/** What each status of a call means for a new decision. `used`: the approval was consumed, or the call has ended or needs none. */
+/** What each status of a call means for a new decision. `used`: the approval was consumed, or the call has ended or needs no approval. */
 const FOUND: Readonly<Record<CallStatus, 'undecided' | 'approved' | 'denied' | 'expired' | 'used'>> = {
   requested: 'undecided',
   approved: 'approved',
@@ -200,7 +200,7 @@ export class Approvals {
     // Only the sign-in provider can prove that the user has signed in, so a client alone cannot approve such a call.
     const needsProof = answer.approved && call.question?.kind === 'sign-in';
     if (needsProof && !this.toolSignIns.proves(call, answer.payload))
-      return refuse(call, 'needs a sign-in at its address');
+      return refuse(call, 'the sign-in at the address of the request is not complete');
     const event = this.decided(call, wanted, by ?? { user: this.key.user });
     const decided = await this.store.decideCall(
       this.key,

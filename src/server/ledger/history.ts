@@ -14,7 +14,7 @@ import { textOf } from '../output/output.ts';
 import type { StoreSessionService } from '../store/adk-sessions.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey, Store } from '../store/store.ts';
 
-/** How much of a history is read from the store at once, when more than its loaded events is needed. */
+/** How much of a history is read from the store at once, when its loaded events are not enough. */
 const PAGE = { events: 500, bytes: 4 * 1024 * 1024 };
 
 /** The prefix of a key in the session state. The rest of the key is the name of an agent that was used as a tool and has a session of its own. */
@@ -89,8 +89,8 @@ export class History {
   }
 
   /**
-   * The events that answer calls which an agent that is used as a tool made, by the id of the answered call. `callId`: the call of that agent. `ids`:
-   * the calls to look for.
+   * The events of this history that answer calls of an agent that is used as a tool, by the id of the answered call. `callId`: the call whose tool is
+   * that agent. `ids`: the ids of the answered calls to look for.
    */
   async answersWithin(store: Store, callId: string, ids: ReadonlySet<string>): Promise<Map<string, Event>> {
     const found = new Map<string, Event>();
@@ -220,9 +220,9 @@ export class History {
 }
 
 /**
- * Whether an event after a user message shows that the turn may have had effects outside the history: a call was answered, waits, or may have been
- * run by ADK. In a live run ADK runs no tools, so there a call shows this only if it waits. A user message of a live run has no invocation id,
- * because the server writes its event, not ADK.
+ * Whether an event after a user message shows that the turn may have had effects outside the history: the event is further input, answers a call, or has a
+ * call that waits or that ADK may have run. In a live run ADK runs no tools, so there a call shows this only if it waits. A user message of a live run has
+ * no invocation id, because the server writes its event, not ADK.
  */
 function hasEffects(event: Event, message: Event, waiting: ReadonlySet<string>): boolean {
   if (getFunctionResponses(event).length > 0 || event.author === 'user')

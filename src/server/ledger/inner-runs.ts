@@ -11,7 +11,7 @@ import type { Engine } from '../engine.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { History } from './history.ts';
 
-/** What finding the tool of a call needs of a conversation. */
+/** The objects of a conversation that `toolOf` and `placeOf` use. */
 export interface ToolSource {
   engine: Engine;
   history: History;
@@ -35,12 +35,12 @@ export function innerHost(
   };
 }
 
-/** The tool of a recorded call, as the agents of this process define it; undefined when the agent of the call no longer has a tool of that name. */
+/** The tool of a recorded call, as the agents of this process define it; undefined when the agent no longer has a tool of that name. Throws like `placeOf`. */
 export async function toolOf(source: ToolSource, call: CallRecord): Promise<BaseTool | undefined> {
   return findTool(await placeOf(source, call), call.toolName);
 }
 
-/** The session and the agents with which the tool of a recorded call is found and run. */
+/** The session and the agents with which the tool of a recorded call is found and run. Throws when the agent that made the call is no longer a tool. */
 export async function placeOf(source: ToolSource, call: CallRecord) {
   const { engine, history } = source;
   const { rootAgent, sessionService, runner, store, plugin } = engine;

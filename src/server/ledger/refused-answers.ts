@@ -77,14 +77,14 @@ export class RefusedAnswers {
     const folded = [...(window?.folded.values() ?? [])];
     await Promise.all(
       folded.map(async ({ key, count }) => {
-        // The audit log of a deleted session gets no line about answers that belonged to no call.
+        // The line names no call, so the audit log of a session that was deleted meanwhile does not need it.
         if (await this.store.findSession(key)) await this.store.audit(key, foldedLine(count));
       }),
     );
   }
 
   private failed(error: unknown): void {
-    this.logger.warn('rejected answers were not written to the audit log: check the store', {
+    this.logger.warn('refused answers were not written to the audit log: check the store', {
       error: String(error),
     });
   }

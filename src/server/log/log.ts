@@ -14,14 +14,14 @@ export interface LogRemains {
   chunks: readonly (Chunk | null)[];
 }
 
-/** The part of a log that clients may get: the whole log, or the entries before the first one that is not released yet. */
+/** The part of a log that clients may get: the whole log, or the entries before the first entry that is not released yet. */
 export interface ShownLog {
   readonly epoch: string;
   /** The number of the oldest entry that is still in the log. */
   readonly first: number;
   /** The number of the last entry that clients may get; 0 when there is none. */
   readonly last: number;
-  /** Whether text deltas waited for each other before they were released. Then a reader sends them at once, without waiting for more. */
+  /** Whether the log releases text deltas in groups. Then a reader sends each group at once, without waiting for more deltas. */
   readonly isGathered?: boolean;
   /**
    * Whether another process may own the session by now, because the lease of this process may have ended. Until it is renewed, clients get nothing
@@ -221,7 +221,10 @@ export interface SessionLog {
   readonly chunks: ChunkLog;
   /** The part of the log that clients may get. */
   readonly shown: ShownLog;
-  /** Resolves when clients may get every chunk that was appended so far; undefined if they already may. Rejects after a time limit. */
+  /**
+   * Resolves when the hub has every chunk that was appended so far, so that clients may get them; rejects after a time limit. Undefined when the hub
+   * already has them, or when there is no hub.
+   */
   released(): Promise<void> | undefined;
   /** Sets the callback for stalls. A stall is reported once, when chunks have waited for several seconds to be released. */
   onStall?(callback: () => void): void;
@@ -253,7 +256,7 @@ export class MemoryLogs implements Logs {
   readonly #newId: () => string;
   readonly #lease: Lease | null;
 
-  /** Chunks that are appended while the `lease` may have ended are released to clients when it is sure again. Null: this process can lose no session. */
+  /** Chunks that are appended while the `lease` may have ended are released to clients when it is sure again. Null: no other process can own a session. */
   constructor(newId: () => string, lease: Lease | null) {
     this.#newId = newId;
     this.#lease = lease;

@@ -136,7 +136,7 @@ function textOf(log: ChunkLog, from: number): { text: string; missing: number } 
   return { text: `[${text}]`, missing };
 }
 
-/** The number of the first chunk to write when the hub needs the whole log: as many of the newest chunks as fit into `MAX_CHARACTERS`. */
+/** The number of the first chunk to write when the hub needs the whole log: the newest chunks, until they have about `MAX_CHARACTERS` characters. */
 function placeOf(log: ChunkLog): number {
   let from = log.last + 1;
   for (let room = MAX_CHARACTERS; from > log.first && room > 0; from--) room -= jsonOf(log, from - 1).length;
@@ -167,7 +167,7 @@ function remainsOf(windows: readonly LogWindow[]): LogRemains {
       }
       if (chunk !== 0) chunks.push(chunk);
     });
-    // A window that replaced a whole log may have no chunk that fits. Its number still says how many chunks its owner had appended.
+    // A window that replaced a whole log is empty if its owner had no chunk of the log in memory. Its `last` still says how many chunks the log had.
     if (last >= first + chunks.length) {
       chunks = [];
       first = last + 1;

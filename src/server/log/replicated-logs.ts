@@ -135,18 +135,24 @@ export class ReplicatedLogs implements Logs {
           // chunks of messages that the store lacks.
           if (hasRestored || !(await this.#context.isOwner(key))) throw error;
           hasRestored = true;
-          logger.warn('the log in the hub has a later owner than the store: a new log is started', {
-            session: key.id,
-          });
+          logger.warn(
+            'the log in the hub has a later owner than the store, as after a restore of the store from a backup: a new log is started',
+            {
+              session: key.id,
+            },
+          );
           await hub.remove(key);
           continue;
         }
         if (isAway()) throw new ProtocolError('overloaded', AWAY, { retryAfterMs: 2000 });
         if (clock.elapsed() + AGAIN_MS > until) {
-          logger.error('could not open the log of a session in the hub: its clients get an error and retry', {
-            session: key.id,
-            error: String(error),
-          });
+          logger.error(
+            'could not open the log of a session in the hub: clients of the session get an error and try again; check the hub',
+            {
+              session: key.id,
+              error: String(error),
+            },
+          );
           throw new ProtocolError('internal', AWAY, { retryAfterMs: WRITE_TIMEOUT_MS });
         }
       }
@@ -221,7 +227,7 @@ export class ReplicatedLogs implements Logs {
         for (const log of logs) this.#due.add(log);
         if (!this.#isAway)
           this.#context.logger.error(
-            'could not write chunks to the hub: clients get them when it works again; check the hub',
+            'could not write chunks to the hub: clients get the chunks when the hub works again; check the hub',
             { error: String(error) },
           );
         this.#isAway = true;
@@ -261,7 +267,7 @@ export class ReplicatedLogs implements Logs {
     if (result === 'gone') {
       this.#writeAgain(log).catch((error: unknown) => {
         this.#context.logger.error(
-          'a log that the hub lost was not written again: the write is repeated; check the hub',
+          'a log that the hub lost cannot be written again, because the store did not say who owns its session: the server tries again; check the store',
           {
             session: log.key.id,
             error: String(error),

@@ -29,8 +29,8 @@ export interface StoredState {
 }
 
 /**
- * Returns the messages to store again because the log has text that the store lacks: their owner died between two drafts. Only text can be missing in
- * the store, because approval requests and ends are stored before they are sent.
+ * Returns the messages to store again because the log has text that the store lacks: the earlier owner of the session died between two drafts. Only text
+ * can be missing in the store, because approval requests and ends are stored before they are sent.
  */
 export function messagesToStore(log: ChunkLog, stored: readonly Message[]): Message[] {
   const found: Message[] = [];
@@ -56,7 +56,7 @@ export function restOf(
 ): (Chunk | null)[] | null {
   const { messages, known, current } = read(log);
   const missing: (Chunk | null)[] = [];
-  // The log ends with chunks of a message whose `start` it no longer has. So the message cannot be compared with the stored one.
+  // The log ends with chunks of a message whose `start` it no longer has. So the message cannot be compared with the stored message.
   if (current === undefined) return null;
   let isIn = current;
   const end = (messageId: string, finish: Chunk) => {
@@ -105,7 +105,7 @@ function read(log: ChunkLog): LogContent {
     const { chunk, seq } = entry;
     if (chunk === null) current = null;
     else if (chunk.type === 'data-message') known.add(chunk.data.message.id);
-    // A rewind has removed messages from the store.
+    // A rewind has removed messages from the store, so the messages before it are not compared with the stored ones.
     else if (chunk.type === 'data-rewind') messages.clear();
     else if (chunk.type === 'start' && chunk.messageId !== undefined) {
       current = chunk.messageId;
@@ -121,7 +121,7 @@ function read(log: ChunkLog): LogContent {
       messages.set(current, message);
     } else if (typeof current === 'string') {
       const message = messages.get(current);
-      // The `start-step` before an approval request adds nothing to the message.
+      // The stored message has no part for the `start-step` before an approval request, so this message must have none either.
       const isOfRequest =
         chunk.type === 'start-step' && log.at(seq + 1)?.chunk?.type === 'tool-approval-request';
       // Add a copy, because the fold may change the chunk.

@@ -35,7 +35,7 @@ export class CallData {
   add(name: string, { value: data, bytes }: { value: unknown; bytes: number }, options: DataOptions): void {
     const { id, transient = false } = options;
     if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > LIMITS.idLength))
-      throw new Error(`its id must be a text of 1 to ${LIMITS.idLength} characters`);
+      throw new Error(`the id of the data must be a text of 1 to ${LIMITS.idLength} characters`);
     // Without an id each value is a part of its own. But a transient value without an id replaces the one before, because a page cannot tell them
     // apart.
     const part = id ?? (transient ? undefined : ++this.count);
@@ -55,12 +55,13 @@ export class CallData {
     if (ofServer.length > 0)
       throw new Error(`tools cannot set ${ofServer.join(', ')}, which the server writes`);
     const { value } = jsonOf(fields);
-    if (!isPlain(value)) throw new Error('it must be an object');
-    if (!nestsWithin(value, LIMITS.depth)) throw new Error('it is nested too deep');
+    if (!isPlain(value)) throw new Error('the metadata must be an object');
+    if (!nestsWithin(value, LIMITS.depth))
+      throw new Error(`the metadata has more than ${LIMITS.depth} levels of objects and lists`);
     const whole = merge(this.metadata, value);
     const { bytes } = jsonOf(whole);
     if (bytes > LIMITS.metadataBytes)
-      throw new Error(`it has ${bytes} bytes, and ${LIMITS.metadataBytes} are allowed for a call`);
+      throw new Error(`all metadata of the call has ${bytes} bytes, and ${LIMITS.metadataBytes} are allowed`);
     this.metadata = whole;
     const waiting = this.waiting.get(METADATA)?.chunk as { messageMetadata?: object } | undefined;
     const messageMetadata = merge(waiting?.messageMetadata ?? {}, value);

@@ -34,7 +34,7 @@ export class CallOutput implements CallOutlet {
   private waiting: { output: unknown } | null = null;
   private readonly pace: Throttle;
   private readonly parts: CallData;
-  /** The kinds of values that were logged. A tool may report the same bad value a thousand times. */
+  /** The kinds of values whose failure was logged. Each is logged once, because a tool may report the same bad value a thousand times. */
   private readonly warned = new Set<string>();
   private isClosed = false;
 

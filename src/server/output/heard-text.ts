@@ -1,7 +1,7 @@
 import type { Message, MessagePart } from '../../protocol/index.ts';
 import { textOf } from './output.ts';
 
-/** How many characters back from the cut a word boundary is searched, so that the cut text does not end within a word. */
+/** How many characters before the cut are searched for a word boundary, so that the cut text does not end within a word. */
 const WORD = 24;
 /** The highest speed of a voice in characters a second: about 250 words a minute. */
 const FASTEST = 25;

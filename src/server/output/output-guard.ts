@@ -7,7 +7,7 @@ import type { Purpose } from '../conversation/state/effects.ts';
  * announced. These are discarded here.
  */
 export class OutputGuard {
-  /** The id of the message whose `start` was sent last; null when that was withheld, or when the message has finished since. */
+  /** The id of the message whose `start` was sent last; null when the last `start` was withheld, or when the message has finished since. */
   private current: string | null = null;
   /** The ids of calls whose input was sent, and whose outcome was not. */
   private readonly calls: Set<string>;
@@ -34,7 +34,7 @@ export class OutputGuard {
       this.withheld.add(purpose.messageId);
   }
 
-  /** Call it when the state has forgotten the message. The next `start` with its id is that of a new message. */
+  /** Call it when the state has forgotten the message. The next `start` with its id then starts a new message. */
   release(messageId: string): void {
     this.withheld.delete(messageId);
   }

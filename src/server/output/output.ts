@@ -31,8 +31,8 @@ export interface OutputContext {
 }
 
 /**
- * Sends the chunks of a session: appends each to the log, and adds it to its message, which is that of the last `start`. Messages are stored whole
- * when they end or pause, and as drafts while they are written.
+ * Sends the chunks of a session: appends each chunk to the log, and adds it to the message of the last `start`. Messages are stored whole when they end
+ * or pause, and as drafts while they are written.
  */
 export class Output {
   /** Every chunk of the session, including chunks that clients may not get yet. */
@@ -90,7 +90,7 @@ export class Output {
 
   /**
    * Starts a message, or continues one: appends its `start`. `isTurn`: whether the agent writes the message; false for a text of the application. If
-   * a subscription wants the event `turn-started`, the `start` waits until that event is stored; the returned promise then resolves.
+   * a subscription wants the event `turn-started`, the `start` waits until that event is stored, and the returned promise waits for the `start`.
    */
   begin(message: Message, isTurn: boolean): Promise<void> | undefined {
     if (isTurn && !this.folds.has(message.id)) {
@@ -217,8 +217,8 @@ export class Output {
   }
 
   /**
-   * Brings stored messages up to date: with the parts that were added since, and with messages in progress that are not stored yet, but without open
-   * blocks, which `openBlocks` returns. The result is a copy, which later chunks do not change.
+   * Replaces stored messages that are in progress by copies of their current content, which later chunks do not change, and adds the messages in
+   * progress that are not stored yet. Leaves out the open text and reasoning blocks: `openBlocks` returns the chunks that open them again.
    */
   asNow(stored: Message[]): Message[] {
     const open = new Set<unknown>(this.current?.openBlocks.map(({ part }) => part));
@@ -261,8 +261,8 @@ export class Output {
   }
 
   /**
-   * Reports an event that no other write stores to the application. If a subscription wants the event, resolves when the event is stored, or when
-   * that failed.
+   * Reports an event to the application, with a write of its own if a subscription wants the event. Then resolves when the event is stored, or when the
+   * write has failed; otherwise returns undefined.
    */
   private tell(event: PreparedEvent | null): Promise<void> | undefined {
     const { outbox } = event ?? {};
@@ -361,17 +361,18 @@ export function decidedIn(message: Message | null): string[] {
   );
 }
 
-/** How many log entries the reader of the active connection may lag behind before the agent waits for it. */
+/** How many log entries the awaited reader (see `Readers`) may lag behind before the agent waits for it. */
 const MAX_LAG = 4096;
 
 /**
- * The readers of SSE responses. The agent waits for at most one of them when it lags: the reader of the active connection, which posted the message
- * that is being answered, or resumed its response.
+ * The readers of SSE responses. The agent waits for at most one of them when it lags: the reader of the client that posted the message which is being
+ * answered, or that resumed the response.
  */
 export class Readers {
   private readonly all = new Set<Reader>();
   /** The number of the last entry in the log. */
   private readonly last: () => number;
+  /** The reader that the agent waits for when it lags. */
   private awaited: Reader | null = null;
   private full: { room: Promise<void>; goOn: () => void } | null = null;
 
@@ -409,7 +410,7 @@ export class Readers {
     this.full = null;
   }
 
-  /** Resolves when the reader of the active connection no longer lags; undefined when it does not lag. */
+  /** Resolves when the awaited reader no longer lags; undefined when it does not lag, or when there is none. */
   room(): Promise<void> | undefined {
     if (!this.isLagging()) return undefined;
     this.full ??= untilCalled();

@@ -85,7 +85,7 @@ export class Heartbeat {
     this.ms = ms;
   }
 
-  /** Calls `beat` at every heartbeat. The returned function ends that. */
+  /** Calls `beat` at every heartbeat, until the returned function is called. */
   join(beat: () => void): () => void {
     this.members.add(beat);
     this.cancel ??= this.clock.after(this.ms, () => this.beat());
@@ -237,8 +237,8 @@ export class Drafts {
   }
 
   /**
-   * Resolves when the draft that is being written is stored; null when none is. The message may be saved only after that, because an older draft must
-   * not replace it.
+   * Resolves when the draft that is being written is stored; null when no draft is being written. Save the whole message only after that, because the
+   * older draft must not replace it.
    */
   get written(): Promise<void> | null {
     return this.writing;

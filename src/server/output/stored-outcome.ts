@@ -23,7 +23,7 @@ export async function storedOutcome(
   } catch {
     return {
       kind: 'error',
-      errorText: `${toolName} ran, but its output cannot be written as JSON.`,
+      errorText: `${toolName} ran, but its output or the state that it changed cannot be written as JSON.`,
       ...files,
     };
   }

@@ -19,7 +19,7 @@ export class Throttle {
     this.nextAt = clock.elapsed();
   }
 
-  /** Performs the work now, if the last time was at least `PACE_MS` ago, and otherwise when that is so. Further requests until then have no effect. */
+  /** Performs the work now, or, if it was performed less than `PACE_MS` ago, when `PACE_MS` have passed. Further requests until then have no effect. */
   request(): void {
     if (this.cancelTimer) return;
     const now = this.clock.elapsed();
@@ -47,6 +47,6 @@ export class Throttle {
 export function jsonOf(value: unknown): { value: unknown; bytes: number } {
   const text = JSON.stringify(value) ?? 'null';
   const bytes = Buffer.byteLength(text);
-  if (bytes > VALUE_BYTES) throw new Error(`it has ${bytes} bytes, and ${VALUE_BYTES} are allowed`);
+  if (bytes > VALUE_BYTES) throw new Error(`the value has ${bytes} bytes, and ${VALUE_BYTES} are allowed`);
   return { value: JSON.parse(text), bytes };
 }

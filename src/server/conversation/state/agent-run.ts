@@ -48,7 +48,7 @@ export class AgentRun {
   private openedAt = Number.NEGATIVE_INFINITY;
   /** The connection that sent sound or pictures to the run. */
   private fedBy: string | null = null;
-  /** Which side detects the end of the user's speech: `next` in the next run, `now` in the open one. */
+  /** Which side detects the end of the user's speech: `next` in the next run, `now` in the open run. */
   private readonly detection: { next: Detection; now: Detection } = { next: 'server', now: 'server' };
   /** The ids of calls that the model cancelled, so that it must get no response to them. */
   private readonly cancelled = new Set<string>();
@@ -104,7 +104,7 @@ export class AgentRun {
     return this.count + 1;
   }
 
-  /** Opens a live run, if there is no run. */
+  /** Opens a live run, if there is no run and the session is not closed. */
   openLive(): void {
     if (this.run.is !== 'none' || this.context.isClosed) return;
     this.fedBy = null;

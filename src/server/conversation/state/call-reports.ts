@@ -10,7 +10,7 @@ export class CallReports {
   private readonly open: OpenCalls;
   private readonly messages: Messages;
   private readonly run: AgentRun;
-  /** The calls with reports that are not sent yet. */
+  /** The ids of the calls with reports that are not sent yet. */
   readonly waiting = new Set<string>();
   /** The newest preliminary output of each call, until it is sent or the call ends. */
   private readonly progress = new Map<string, unknown>();
@@ -78,7 +78,7 @@ export class CallReports {
     this.pending.delete(callId);
   }
 
-  /** Whether the agent writes another message, or an HTTP response streams another one. */
+  /** Whether the agent writes another message, or an HTTP response streams another message. */
   private isElsewhere(draft: Draft): boolean {
     const { context, messages } = this;
     return draft !== messages.active && (messages.isWorking || context.policy.hasResponse);

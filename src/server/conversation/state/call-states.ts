@@ -40,7 +40,7 @@ export type CallEvent =
   | 'end'
   | 'settle';
 
-/** Every transition of a call: the next state for each event. In a state that does not list an event, the event has no effect. */
+/** Every transition of a call: the next state for each event. In a state that does not list an event, the event has no effect. See also `OpenCall.putBack`. */
 export const CALL_TRANSITIONS: Readonly<Record<CallState, Partial<Record<CallEvent, CallState>>>> = {
   issuing: { ask: 'queued', allow: 'ready', 'hand-over': 'client', settle: 'settled' },
   queued: { show: 'asked', end: 'ending', settle: 'settled' },

@@ -80,7 +80,7 @@ export class Context {
     this.responding = false;
   }
 
-  /** Whether clients listen or may still return: the session is neither abandoned nor closed. */
+  /** Whether the session is neither abandoned nor closed. */
   get isOpen(): boolean {
     return this.life === 'open' || this.life === 'leaving';
   }
@@ -146,7 +146,7 @@ export class Context {
     return this.effects.length;
   }
 
-  /** Removes and returns the effects that were emitted after the mark, so that the caller can perform them after a write. */
+  /** Removes and returns the effects that were emitted after the mark, so that the caller can emit them with the write that they must follow. */
   takeSince(mark: number): Effect[] {
     return this.effects.splice(mark);
   }
@@ -212,8 +212,8 @@ export class Context {
 }
 
 /**
- * Returns the stored form of a request: the id of the message that answers it, and how many parts that message had before. Undefined for a request
- * without a name, which is not stored.
+ * Returns the stored form of a request: the id of the message that answers it, and how many parts that message had before the request. Undefined for
+ * a request without a name, which is not stored.
  */
 export function acceptedRequest(
   { name }: RequestRef,

@@ -238,7 +238,7 @@ export class ConversationState {
     context.emit({
       type: 'log',
       level: 'error',
-      text: 'a write failed: the output that depends on it was discarded, and the client got an error; check the store',
+      text: 'a write to the store failed: output that depends on it is discarded, and a request that depends on it is rejected; check the store',
       fields,
     });
     switch (purpose?.for) {

@@ -98,9 +98,11 @@ export type Write =
   | { do: 'answer' | 'decline' | 'refuse' | 'ask'; call: CallRecord; reason: string | null }
   /** Stores an assistant message in its current state. `asks`: the call whose question or confirmation the message shows from now on. */
   | { do: 'save'; messageId: string; asks?: CallRecord | undefined }
+  /** Passes decisions of the user to the ledger. */
   | {
       do: 'decide';
       decisions: Extract<Answer, { kind: 'decision' }>[];
+      /** The ids of the calls whose approval request or question is shown. No other undecided call can be decided. */
       shown: ReadonlySet<string>;
       /** Whether the user who decides is still signed in. If not, an approval ends its call. */
       isSignedIn: boolean;
@@ -157,12 +159,13 @@ export type Purpose =
   | { for: 'continuation'; request: RequestRef }
   /** `n`: the number of the run that made the call. */
   | { for: 'call'; callId: string; ticket: Ticket; n: number }
+  /** `isAnnounced`: whether clients had the call before. `beside`: the ids of the browser calls that are announced together with the request. */
   | { for: 'approval-request'; callId: string; isAnnounced: boolean; beside: readonly string[] }
   | { for: 'decision'; given: GivenAnswers; isSignedIn: boolean; accepted: AcceptedRequest | undefined }
   | { for: 'cut'; messageId: string }
   /** The start of a call. `isAnnounced`, `isConfirming`: whether clients had the call, and its open confirmation, before the start. */
   | { for: 'execution'; callId: string; isAnnounced: boolean; isConfirming: boolean }
-  /** An approval request times out. `isQuiet`: the response to the HTTP request that is about to start reports it. */
+  /** An approval request times out. `isQuiet`: an HTTP request is about to start, and its response reports the end of the call. */
   | { for: 'expiry'; callId: string; isQuiet: boolean }
   | { for: 'conclusion'; messageId: string };
 
@@ -214,7 +217,7 @@ export type Effect =
   | { type: 'say-stored'; messageId: string; chunk: Chunk; inStep: boolean; asks: CallRecord }
   /** Sends a chunk that belongs to no message. */
   | { type: 'inject'; chunk: Chunk }
-  /** Sends clients the user message, if it is the one that was stored last. */
+  /** Sends watchers the user message (`data-message`), if no other user message was stored since. */
   | { type: 'publish-message'; messageId: string }
   /** Adds chunks to a message and stores it. No client gets the chunks. */
   | { type: 'amend'; messageId: string; chunks: Chunk[] }
@@ -256,6 +259,6 @@ export type Effect =
   | { type: 'reject'; request: RequestRef; error: ProtocolError }
   /** Reports a failure to one connection, if it is still open. */
   | { type: 'reply-to'; connection: string; error: ProtocolError }
-  /** Sets the only timer of the conversation to this time, or cancels it (null). */
+  /** Sets the timer of the state, which has only one, to this time; null cancels the timer. */
   | { type: 'wake'; at: number | null }
   | { type: 'log'; level: 'info' | 'error'; text: string; fields: Record<string, unknown> };

@@ -25,8 +25,8 @@ export interface Cause {
 export interface Circumstances {
   facts: CallFacts;
   /**
-   * The id of the assistant message that shows the call, or null when no message shows it. Set only when the metadata must be looked up: it belongs
-   * to the last user message before that message.
+   * The id of the assistant message that shows the call; null when no message shows it. Set only when the metadata must be looked up: it is the metadata
+   * of the last user message before that assistant message.
    */
   metadataBefore?: string | null;
   /** The call, if its approver must be looked up. */
@@ -145,12 +145,14 @@ export type Input =
   /** `from`: the connection that sends the media. */
   | { type: 'media'; blob: Blob; from: string }
   | { type: 'microphone'; action: 'start' | 'stop'; detection: Detection; from: string }
+  /** A listener joined. */
   | { type: 'joined' }
   /** The last listener left. */
   | { type: 'left' }
   /** ADK has read the session for the live run with the number `n`, so the run takes input now. */
   | { type: 'run-opened'; n: number }
   | { type: 'event'; n: number; event: Event; view: RunView }
+  /** ADK deferred a call: it waits with the call until a `release-call` effect carries `ticket`. */
   | { type: 'deferred'; n: number; call: DeferredCall; ticket: Ticket }
   | { type: 'run-ended'; n: number; error: Failure | null }
   /** The call got the tool lock, which an `acquire-lock` effect requested. */
@@ -160,7 +162,7 @@ export type Input =
   /** A running tool sends data parts or metadata for the message that shows its call. */
   | { type: 'tool-chunks'; callId: string; chunks: Chunk[] }
   | { type: 'tool-ended'; callId: string; outcome: Outcome }
-  /** The writes of an effect succeeded. `purpose` is that of the effect. */
+  /** The writes of an effect succeeded. `purpose` is the purpose of the effect. */
   | { type: 'stored'; purpose: Purpose; results: WriteResults }
   | { type: 'store-failed'; purpose: Purpose | null; error: unknown }
   /** The timer that the last `wake` effect set has fired. */

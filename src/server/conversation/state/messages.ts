@@ -39,7 +39,7 @@ export class Draft {
     this.answered = cause;
   }
 
-  /** The invocation of ADK that the answers to calls of the message continue. */
+  /** The id of the ADK invocation that the next run continues when calls of the message are answered. */
   get invocation(): string | undefined {
     return this.paused;
   }
@@ -48,7 +48,7 @@ export class Draft {
     this.paused = id;
   }
 
-  /** Whether the `start` of the message was sent, and no `finish` since. */
+  /** Whether the `start` of the message was sent, and no `finish` since then. */
   get isStarted(): boolean {
     return this.started;
   }
@@ -139,7 +139,7 @@ export class Messages {
   /** Drafts that the agent continues after the active one. */
   private next: Draft[] = [];
   private lastActiveId: string | null = null;
-  /** The draft that the next chunks belong to: that of the last `start` chunk. */
+  /** The draft that the next chunks belong to, because its `start` was sent last. */
   private current: Draft | null = null;
 
   constructor(context: Context, calls: OpenCalls) {
@@ -244,7 +244,7 @@ export class Messages {
     this.activeDraft = null;
   }
 
-  /** Removes and returns the drafts that were to be continued, except the first `count`. */
+  /** Removes and returns the drafts that the agent was to continue after the active one, except the first `count`. */
   dropNext(count = 0): Draft[] {
     return this.next.splice(count);
   }

@@ -25,7 +25,7 @@ interface CallFacts {
   approvalMessage?: string | undefined;
 }
 
-/** A call whose outcome is not reported yet. Its state changes only by the transitions of `call-states.ts`. */
+/** A call whose outcome is not reported yet. Its state changes by the transitions of `call-states.ts`; only `putBack` returns it to an earlier state. */
 export class OpenCall {
   /** The time limit of the approval request, as the tool defines it. Null means no limit; undefined means that the server's default applies. */
   readonly approvalTimeoutMs: number | null | undefined;
@@ -104,7 +104,7 @@ export class OpenCall {
     return this.current === 'asked' || this.current === 'queued';
   }
 
-  /** Whether the call waits for an output: of the user (a question), of the browser, or of a long-running tool that the server started. */
+  /** Whether the call waits for the user's answer to a question, or for an output of the browser or of a long-running tool. */
   get isAnswerable(): boolean {
     return waitsFor(this.current, this.stored) === 'client' || (this.asksForAnswer && this.isAsked);
   }
@@ -331,7 +331,7 @@ export class OpenCalls {
     return false;
   }
 
-  /** Whether the approval request of an open call was shown, even if it is decided. An approved agent that is used as a tool is left out while it works. */
+  /** Whether the approval request of an open call was shown, even if it is decided. The call of an approved agent is left out while the agent works. */
   get isShowing(): boolean {
     return this.all.some(
       ({ record, state }) =>
@@ -364,7 +364,7 @@ export class OpenCalls {
 
   /**
    * The calls that clients see and that wait for the user or the browser. With `confirmations: 'tool'`, an open confirmation is listed with its own
-   * id instead of that of its call.
+   * id instead of the id of its call.
    */
   get waitingAnswers(): WaitingAnswer[] {
     return this.all.flatMap(({ record, state, isConfirming }): WaitingAnswer[] => {

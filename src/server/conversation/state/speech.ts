@@ -11,7 +11,7 @@ type Media = { is: 'media'; blob: Blob } | { is: 'activity'; activity: 'start' |
 
 /** How many pieces of sound or pictures may wait for a run to open: two seconds of sound in pieces of 20 ms. */
 const MAX_HELD = 100;
-/** After a live run without output failed, or ended within this time, incoming sound opens no other run for the same time. */
+/** After a live run without output failed, or ended within this time of its opening, incoming sound opens no other run for the same time. */
 const REOPEN_MS = 10_000;
 /**
  * How long the server waits for an answer to the user's speech. The wait has a limit, because a model may decide to stay silent, and does not report
@@ -32,7 +32,7 @@ export class Speech {
   private held: Media[] = [];
   /** Whether the run is being closed only because another run with a different speech detection must replace it. */
   private isReopening = false;
-  /** Until this time, incoming sound opens no run, because the last run for sound failed or ended at once. */
+  /** Until this time, incoming sound opens no run, because the last run for sound failed, or ended soon after its opening (`REOPEN_MS`). */
   private closedUntil = Number.NEGATIVE_INFINITY;
   private transcript = '';
   /**
@@ -43,7 +43,7 @@ export class Speech {
   private spokenAt = Number.NEGATIVE_INFINITY;
   /** The length of the sound of each message in milliseconds. The message with the newest sound is the last entry. */
   private readonly spoken = new Map<string, number>();
-  /** How much of each message was played in milliseconds, for messages that are still being spoken when the client reports it. */
+  /** How many milliseconds of a message were played, for messages that the agent was still speaking when the client reported that. */
   private readonly played = new Map<string, number>();
 
   constructor(
@@ -91,7 +91,7 @@ export class Speech {
   /** Handles that the user started the microphone. `isFree`: the model may get media now. `isBusy`: the agent works, so its run stays open. */
   startMicrophone(detection: Detection, from: string, isBusy: boolean, isFree: boolean): void {
     const { context, run } = this;
-    // The user wants to speak, so a run may be opened even if one failed a moment ago.
+    // The user wants to speak, so a run may be opened even if the last run failed a moment ago.
     this.closedUntil = Number.NEGATIVE_INFINITY;
     const isOther = run.chooseDetection(detection);
     if (run.live !== null && isOther && !isBusy) {

@@ -64,7 +64,7 @@ export class Calls {
     this.reports = new CallReports(context, open, messages, run);
   }
 
-  /** Stores a call that ADK made. `issued` continues with the call when it is stored. `n`: the number of the run that made the call. */
+  /** Stores a call that ADK deferred. `issued` continues with the call when it is stored. `n`: the number of the run that made the call. */
   issue(call: DeferredCall, draft: Draft, ticket: Ticket, n: number): void {
     const { context, open, messages, run } = this;
     const { now, newId } = context;
@@ -112,7 +112,7 @@ export class Calls {
     context.emit({ type: 'release-call', ticket, error: null });
   }
 
-  /** Ends a call that could not be stored. The agent gets an error as its response. */
+  /** Ends a call that could not be stored. The agent gets an error as the response to the call. */
   notIssued({ callId, ticket, n }: Extract<Purpose, { for: 'call' }>): void {
     const { open } = this;
     const call = open.get(callId);
@@ -171,7 +171,7 @@ export class Calls {
     outcomes.end(call, outcome, { acknowledges });
   }
 
-  /** Has the after-tool callbacks process an output of a client, before the output is stored or sent. */
+  /** Passes an output of a client to the after-tool callbacks, before the output is stored or sent. */
   private runCallbacks({ call, acknowledges }: Extract<Step, { next: 'end' }>, output: unknown): void {
     const { holdsApproval, isAsked, record } = call;
     if (!call.receive(acknowledges)) return;
@@ -271,7 +271,7 @@ export class Calls {
     this.consume(call, before);
   }
 
-  /** Handles the start of a call that was not stored: the write failed (`isFailure`), or another process has already started or ended the call. */
+  /** Handles a start that was not stored: the write failed (`isFailure`), or another process has already started or ended the call. */
   notStarted({ callId, isAnnounced, isConfirming }: Execution, isFailure: boolean): void {
     const { context, open, messages } = this;
     context.emit({ type: 'release-lock', callId });
@@ -377,7 +377,7 @@ export class Calls {
     this.requests.showNext();
   }
 
-  /** Ends every call that timed out. If it waits for a decision or an answer, the store is first asked whether there is one. */
+  /** Ends every call that timed out. If a call waits for a decision or an answer, the store is first asked whether it has one. */
   expire(): void {
     for (const { call, outcome } of this.open.overdue(this.context.now)) {
       if (call.isAsked) this.startExpiring(call, false);
@@ -435,7 +435,7 @@ export class Calls {
     else this.outcomes.end(call, outcome);
   }
 
-  /** Sends clients the calls that timed out outside of a response, because the HTTP request whose response should report them did not start. */
+  /** Sends clients the errors of calls that timed out (`late`), because the HTTP request whose response should report them did not start. */
   publishLate(): void {
     for (const one of this.late.splice(0)) this.outcomes.publishSettled(one);
   }

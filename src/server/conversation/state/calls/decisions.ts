@@ -79,7 +79,7 @@ export class Decisions {
     return { steps: [...steps.values()].sort((a, b) => placeOf(a) - placeOf(b)), rejected };
   }
 
-  /** Sends a decision to all clients, with the id of the connection or the user that made it. */
+  /** Sends watchers a decision (`data-decided`), with the id of the connection, or the name of the user, that made it. */
   private publish(
     { approved, reason }: Decision,
     { id: toolCallId, messageId }: CallRecord,

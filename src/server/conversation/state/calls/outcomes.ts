@@ -195,7 +195,7 @@ export class Outcomes {
 
   /**
    * Releases the tool lock of a call whose tool has ended. The effect follows the write of the outcome, so that the next tool sees the state changes
-   * of this one.
+   * of this tool.
    */
   releaseLock(call: OpenCall): void {
     if (call.releaseLock()) this.context.emit({ type: 'release-lock', callId: call.record.id });

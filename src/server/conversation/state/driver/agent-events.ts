@@ -95,8 +95,8 @@ export class AgentEvents {
     if (!says && !event.outputTranscription?.text) return this.unassigned.push(event);
     const draft = messages.begin();
     this.speech.answered();
-    // No message was active: the agent answers speech, speaks first, or sends the last events of a turn that ended. Without input since its last turn
-    // the agent may send nothing more, not even the end of a turn. So the conversation is not busy with this message.
+    // No message was active: the agent answers speech, speaks first, or sends the last events of a turn that ended. An agent that got no input since its
+    // last turn may send nothing more, not even the end of a turn. So the conversation is not busy with its message.
     run.noteSpeaking();
     messages.setWorking(run.isPrompted);
     return draft.read(event);
@@ -258,7 +258,7 @@ export class AgentEvents {
     else if (!messages.activateNext()) messages.setWorking(false);
   }
 
-  /** Handles the end of a turn of the model. `continues`: whether the model continues at once with the response to another call, if it reports that. */
+  /** Handles the end of a turn of the model. `continues`: whether another answer follows at once; undefined when the model does not report that. */
   private completed(continues: boolean | undefined): void {
     const { messages, open, run, speech } = this;
     speech.answered();

@@ -102,7 +102,7 @@ export class Driver {
     return true;
   }
 
-  /** Over a socket: opens a run that continues the active draft, or the next expected one, if its calls are answered and there is no run. */
+  /** Over a socket: if there is no run, opens one that continues the active draft, or the next expected draft, whose calls are answered. */
   private continueTurn(): boolean {
     const { context, messages, run } = this;
     if (!context.policy.pauseEndsRun || context.isAbandoned || this.concluding || !run.isNone) return false;
@@ -134,7 +134,7 @@ export class Driver {
       this.calls.outcomes.end(call, { kind: 'error', errorText: INTERRUPTED });
   }
 
-  /** Handles the end of the HTTP response: calls that it left open continue for clients that listen. */
+  /** Handles the end of the HTTP response. If a client listens, the calls that the response left open continue. */
   endResponse(): void {
     const { context } = this;
     this.response = null;
@@ -223,7 +223,10 @@ export class Driver {
     this.context.store([...storeText({ messageId, text }), dangling], { for: 'conclusion', messageId });
   }
 
-  /** Finishes or pauses a message whose history is complete. `missed`: the chunks with outcomes that the message does not show yet. */
+  /**
+   * Finishes or pauses a message whose history is complete, unless the next run continues the message at once. `missed`: the chunks with outcomes that
+   * the message does not show yet.
+   */
   concluded(messageId: string, missed: readonly Chunk[] = []): void {
     const draft = this.takeConcluded(messageId);
     if (!draft) return;

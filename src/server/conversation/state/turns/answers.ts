@@ -171,7 +171,7 @@ export class Answers {
     if (this.context.policyFor(wire).hasResponse) this.starting.finishReading();
   }
 
-  /** Sends clients the calls that timed out, because no response reports them. */
+  /** Sends clients the errors of calls that timed out, because no response reports them. */
   private publishLate(late: readonly LateCall[]): void {
     for (const one of late) this.calls.outcomes.publishSettled(one);
   }
@@ -251,7 +251,7 @@ export class Answers {
 }
 
 /**
- * Returns the steps in the order in which they are performed: that of their calls. If the request is acknowledged with an outcome, the steps with
+ * Returns the steps in the order in which they are performed: the order of their calls. If the request is acknowledged with an outcome, the steps with
  * outcomes come first, so that the acknowledgement does not wait for slow tools.
  */
 function outcomesFirst(steps: Step[]): Step[] {

@@ -40,7 +40,7 @@ export class MessageQueue {
     this.requests.push(request);
   }
 
-  /** Replaces the last request by the same message, which has its stored form now. */
+  /** Replaces the last request by the stored form of the same message. */
   replaceLast(request: MessageRequest): void {
     this.requests[this.requests.length - 1] = request;
   }

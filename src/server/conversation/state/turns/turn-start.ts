@@ -176,7 +176,7 @@ export class TurnStart {
     this.context.reject(request, error);
   }
 
-  /** Removes and returns the request that is starting, because the server closes; null when its message or answers are already being written or read. */
+  /** Removes and returns the request that is starting, because the server closes; null when none is, or when its message or answers are being handled. */
   giveUp(): TurnRequest | null {
     const { current } = this.starting;
     if (current?.is !== 'waiting' && current?.is !== 'finding') return null;
@@ -185,8 +185,8 @@ export class TurnStart {
   }
 
   /**
-   * Handles an interruption by the user. If a stored message waits for its run, its turn starts at once, so that the caller can interrupt it. Returns
-   * false when no message does.
+   * Handles an interruption by the user. If a stored message waits for a live run, its turn starts at once, so that the caller can interrupt the turn.
+   * Returns false when no stored message waits.
    */
   interrupt(): boolean {
     const { current } = this.starting;
@@ -219,7 +219,7 @@ export class TurnStart {
     error: ProtocolError,
   ): void {
     const { messages, run, driver, starting } = this;
-    // The message is not stored. If the client sends it again, it must not be ignored as a copy.
+    // If the client sends the message again, the message must not be ignored as a copy.
     this.userMessages.forget(userMessageId);
     const draft = messageId === null ? undefined : messages.get(messageId);
     if (isStored && draft) {
@@ -262,8 +262,8 @@ export class TurnStart {
   }
 
   /**
-   * Sends clients the rewind (`data-rewind`) and the user message that the writes contain. For a message whose turn starts again it sends nothing,
-   * because clients already have it.
+   * Sends watchers the rewind (`data-rewind`) and the user message (`data-message`) that the writes contain. Sends nothing for a message whose turn
+   * starts again, because watchers already have that message.
    */
   private publish(writes: readonly Write[], messageId: string): void {
     if (restartsIn(writes)) return;

@@ -92,7 +92,8 @@ export class Turns {
     const { context, queue } = this;
     const { request } = message;
     const policy = context.policyFor(message.wire);
-    // A client that lost its connection cannot know whether its message arrived, and sends it again.
+    // A client sends its message again to the next process when this one ends, and after a lost connection, because it cannot know whether the message
+    // arrived.
     if (policy.ignoresRepeats && context.isClosed) return context.takeRequest(request);
     if (policy.ignoresRepeats && !replaces && this.copyOf(message)) return this.finishRequest(request);
     if (policy.interruptsWhenBusy && this.isBusy) {
@@ -124,7 +125,7 @@ export class Turns {
     this.enqueue(message);
   }
 
-  /** Reports a request as handled and stored, because it starts no turn. */
+  /** Ends the handling of a request that starts no turn: stores and acknowledges the request. */
   private finishRequest(request: RequestRef): void {
     this.context.takeRequest(request);
     this.context.storeRequest(request);
@@ -291,7 +292,8 @@ export class Turns {
     context.close();
     const waiting = this.turnStart.giveUp();
     for (const { request, wire } of [...(waiting ? [waiting] : []), ...queue.takeAll()]) {
-      // The next process starts a queued message from a socket, because it is stored. A client repeats any other request over its next socket.
+      // A request over HTTP is rejected. A queued message from a socket is stored, so the next process starts it. A client repeats any other request
+      // over its next socket.
       if (context.policyFor(wire).hasResponse) context.reject(request, shuttingDown());
       else context.takeRequest(request);
     }
