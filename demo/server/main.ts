@@ -22,7 +22,7 @@ import { voiceRoute } from './voice/route.ts';
 import { Voice } from './voice/voice.ts';
 import { webApp } from './web.ts';
 
-/** The files that a message may have: Gemini and most models of the AI SDK take them. */
+/** The types of files that a message may have. Gemini and most models of the AI SDK accept them. */
 const ATTACHMENTS = [
   'image/png',
   'image/jpeg',
@@ -33,7 +33,7 @@ const ATTACHMENTS = [
 ];
 
 async function main(): Promise<void> {
-  // The server logs everything that matters of ADK's log lines itself.
+  // ADK's own log is limited to errors, because the server logs what an operator needs.
   setLogLevel(LogLevel.ERROR);
   const settings = readSettings(process.env);
   const tools = await loadTools();
@@ -95,7 +95,7 @@ async function main(): Promise<void> {
   console.log(
     `Data: ${shared ? `PostgreSQL${hub ? ' and Redis' : ''}; other nodes reach this one at ${shared.address}` : settings.dataDir}`,
   );
-  // Printed when it is known; the start does not wait for it.
+  // The server is ready before the model has answered this check.
   checkModel(chosen.turn, { name: chosen.name })
     .then((wrong) => {
       if (wrong) console.warn(wrong);
@@ -105,7 +105,7 @@ async function main(): Promise<void> {
   let stoppedAt: number | undefined;
   const stop = () => {
     if (stoppedAt !== undefined) {
-      // One Ctrl-C arrives twice, from the terminal and from npm. Only a later one ends the process at once.
+      // One Ctrl-C arrives twice, from the terminal and from npm. Only a second Ctrl-C ends the process at once.
       if (Date.now() - stoppedAt > 500) process.exit(1);
       return;
     }

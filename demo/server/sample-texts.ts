@@ -10,7 +10,7 @@ const COUNT_EN =
 const COUNT_JA =
   /^(?:1から|一から|いちから)?(?<to>\d{1,9})まで(?:ゆっくり)?(?:数え|カウントし)て(?:ください|下さい|くれ(?:る|ますか)?|みて)?$/;
 
-/** Counts aloud: a text of a known length. */
+/** The rule that counts to a number, which gives a text of a known length. */
 const count: Rule = {
   name: 'count',
   ability: { example: { en: TEXTS.en.example, ja: TEXTS.ja.example } },
@@ -31,7 +31,7 @@ const STORY_ASKED_EN =
 const STORY_ASKED_JA =
   /^(?:何か)?(?:(?:長い|短い|面白い|楽しい|すごく長い|別の|もう一つ)(?:の)?)?(?:お?話|物語|ストーリー|おはなし|昔話|文章|答え|長文)(?:を)?(?:して|聞かせて|書いて|話して|教えて|読んで|作って)?(?:ください|下さい|くれ(?:る|ない|ますか|ませんか)?|ほしい(?:です)?|ちょうだい)?$/;
 
-/** A longer text with Markdown, to watch streaming, rendering and interruption. */
+/** The rule for a longer text with Markdown, to try streaming, rendering and interruption. */
 const story: Rule = {
   name: 'story',
   match({ text, language }) {
@@ -46,7 +46,7 @@ const MARKDOWN_EN =
 const MARKDOWN_JA =
   /^(?:マークダウン|Markdown|markdown|書式)(?:の(?:例|サンプル|テスト|見本))?(?:を)?(?:見せて|表示して|テストして|試して|出して)?(?:ください|下さい|くれ(?:る|ますか)?)?$/;
 
-/** Every kind of Markdown a chat page should show. */
+/** The rule for a text with every kind of Markdown that the page renders. */
 const markdown: Rule = {
   name: 'markdown',
   match({ text, language }) {
@@ -56,5 +56,5 @@ const markdown: Rule = {
   },
 };
 
-/** Rules of the embedded model for texts to watch: streaming, Markdown, interruption. */
+/** Rules of the embedded model for longer texts, to try streaming, Markdown and interruption. */
 export const SAMPLE_TEXTS: readonly Rule[] = [count, story, markdown];

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 
-/** The settings from the environment; each is also an option of the server. */
+/** The settings of `npm start`, from the environment. */
 export interface Settings {
   host: string;
   port: number;
@@ -13,13 +13,13 @@ export interface Settings {
   confirmations: 'approval' | 'tool';
   approvals: 'sequential' | 'parallel';
   approvalTimeoutMs: number | null | undefined;
-  /** Whether the inspector may see the events behind the conversation: by default only when the server listens on this machine alone. */
+  /** Whether the inspector may read ADK's events. By default it may when the server listens on a loopback address. */
   inspect: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads the environment; throws a clear error for an invalid value. */
+/** Reads the settings from the environment. Throws an error that names the variable when a value is not valid. */
 export function readSettings(env: Environment): Settings {
   const host = env.HOST || 'localhost';
   const isLocal = isLoopback(host);
@@ -73,7 +73,7 @@ function engineIn(
   return text;
 }
 
-/** Where other nodes reach this one: the given address, or localhost, or the first network address of this machine. */
+/** The address at which other nodes reach this one: the given one, otherwise `HOST`; for `0.0.0.0` the first IPv4 address of this machine. */
 function addressOf(env: Environment, host: string, port: number): string {
   const given = env.DUOLOGUE_NODE_URL;
   if (given) {

@@ -43,7 +43,7 @@ const PAGE: Readonly<Record<string, string>> = {
   'permissions-policy': 'microphone=(self), camera=(self), geolocation=(self), display-capture=(self)',
 };
 
-/** Serves the files of the built web app; every path without a file is the app itself. */
+/** Serves the files of the built web app. A path without a file gets the page of the app, or 404 if it ends like a file name. */
 export function webApp(folder: string): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     response.setHeader('x-content-type-options', 'nosniff');
@@ -82,13 +82,13 @@ export function webApp(folder: string): (request: IncomingMessage, response: Ser
   };
 }
 
-/** The copies that the build puts beside a file, the smallest first. */
+/** The compressed copies that the build puts beside a file, the smallest first. */
 const COPIES = [
   { encoding: 'br', ending: '.br' },
   { encoding: 'gzip', ending: '.gz' },
 ] as const;
 
-/** The smallest copy of a file that the browser can read; the file itself where there is none. */
+/** The smallest copy of a file that the browser accepts; the file itself when there is none. */
 function copyFor(file: string, accepted: string): { path: string; encoding: string | null } {
   const names = accepted
     .split(',')

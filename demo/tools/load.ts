@@ -1,7 +1,7 @@
 import { TOOLS } from './registry.ts';
 import type { DemoTool } from './tool.ts';
 
-/** Loads the server's side of every tool in the registry. */
+/** Loads the server part of every tool in the registry. */
 export function loadTools(): Promise<DemoTool[]> {
   return Promise.all(
     TOOLS.map(async (name) => {

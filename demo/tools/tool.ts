@@ -1,20 +1,20 @@
 import type { BaseTool } from '@google/adk';
 import type { Rule } from 'duologue/models/embedded';
 
-/** What a tool may need of the place where it runs. */
+/** The surroundings that the server passes to the definitions of tools. */
 export interface ToolSurroundings {
   env: Readonly<Record<string, string | undefined>>;
-  /** A folder for what it keeps. */
+  /** The data folder of the server, where a tool may store files. */
   dataDir: string;
 }
 
-/** The server's side of a tool: what `server.ts` in its folder exports by default. */
+/** The server part of a tool: the default export of `server.ts` in its folder. */
 export interface DemoTool {
-  /** For the model: the name of the tool, a colon, when and how to call it. */
+  /** A line for the instruction of the agent: the name of the tool, a colon, and when and how to call it. */
   instruction: string;
   define(surroundings: ToolSurroundings): BaseTool;
-  /** How the embedded model understands requests for it, and speaks of what came of them. */
+  /** The rules by which the embedded model understands requests for the tool, and reports its outcomes. */
   rules: readonly Rule[];
-  /** English words that people say when they want it: where speech recognition is unsure, it prefers them. */
+  /** English words that people say when they want the tool. Of several transcripts, the one with most such words is chosen. */
   words?: readonly string[];
 }

@@ -23,11 +23,11 @@ export default defineConfig({
     manifest: true,
     rolldownOptions: {
       output: {
-        // What seldom changes stays in the browser's cache when the app does.
+        // Libraries change less often than the app. In files of their own they stay in the browser's cache.
         codeSplitting: {
           groups: [
             { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\//, priority: 2 },
-            // Small, and needed at once: as one file they are smaller still.
+            // Small modules that the first paint needs. They compress better as one file.
             {
               name: 'base',
               test: /\/src\/(i18n\/(en|language|format)|storage)|lucide-react\/dist\/esm\/\w+\.|@radix-ui\/react-(slot|primitive|compose-refs|context|use-|presence|id|portal|dismissable-layer|popper|arrow)|@radix-ui\/primitive|@floating-ui/,

@@ -1,6 +1,6 @@
 /**
- * Stands for the file of Zod that turns schemas into JSON Schema. Zod and the AI SDK name its functions in every schema, and a page never calls
- * them: without this, every browser would load them.
+ * Replaces the file of Zod that converts schemas to JSON Schema. Zod and the AI SDK refer to its functions in every schema, but a page never calls
+ * them. Without this replacement every browser would load them.
  */
 const unavailable = (): never => {
   throw new Error('This page cannot turn a schema into JSON Schema.');

@@ -40,7 +40,7 @@ async function flood(): Promise<() => Promise<unknown>> {
 
 /** Says something that is refused. What slips through the flood is said again: the clock gives back two a second. */
 async function sayTooFast(person: Person, text: string): Promise<void> {
-  const card = person.page.getByTestId('error-card').getByText('Too many messages', { exact: true });
+  const card = person.page.getByTestId('error-card').getByText('Too many requests', { exact: true });
   for (let i = 0; i < 5; i++) {
     const answer = person.answers.nth(await person.answers.count());
     await person.say(text);

@@ -60,7 +60,7 @@ describe('after an error', () => {
       }
       fail();
       await page.getByTestId('error-card').waitFor();
-      if (queued === 'a message') await page.getByText('Waiting: the message before it failed.').waitFor();
+      if (queued === 'a message') await page.getByText('Waiting: the previous message failed.').waitFor();
       expect(await shownTexts()).toEqual(['one']);
       fake.answer = () => ({ text: 'Yes.', finish: 'stop' });
       await page.unroute('**/stream');

@@ -6,15 +6,15 @@ import { furnish, Talker } from './support/talker.ts';
 
 /** How the registry answers, and what the page says then. */
 const ANSWERS: [(response: ServerResponse) => void, RegExp][] = [
-  [(response) => response.writeHead(404).end(), /could not be fetched: .* answered 404/],
+  [(response) => response.writeHead(404).end(), /could not be downloaded: .* answered 404/],
   [
     (response) => {
       response.writeHead(200, { 'content-length': 1000 });
       response.write('x', () => response.destroy());
     },
-    /broke off on its way/,
+    /The download of .+ broke off/,
   ],
-  [(response) => response.writeHead(200).end('another'), /is not what it should be: its checksum is wrong/],
+  [(response) => response.writeHead(200).end('another'), /was downloaded with a wrong checksum/],
 ];
 
 /** Each request that came is one attempt: pressing once, or trying again, asks once. */

@@ -147,7 +147,7 @@ describe('without a key, offline once its parts are there', () => {
     const person = await talker();
     accidents.happen('listening');
     await person.talk('weather');
-    await person.page.getByText(/could not be recognised: the thread that does it ended/).waitFor();
+    await person.page.getByText(/could not be recognised: its worker thread ended/).waitFor();
     accidents.happen('speaking');
     await person.talk('weather');
     await person.own.getByText(QUESTION).waitFor();

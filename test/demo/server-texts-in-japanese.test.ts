@@ -5,10 +5,13 @@ import { ja } from '../../demo/web/src/i18n/ja.ts';
 import { PANEL_TEXTS } from '../../demo/web/src/i18n/panels.ts';
 import { inJapanese } from '../../demo/web/src/i18n/server-texts-ja.ts';
 import {
+  APPROVAL_TIMED_OUT,
   ARGUMENTS_UNREADABLE,
   CANCELLED,
   INTERRUPTED,
+  OUTCOME_UNKNOWN,
   outputTimedOut,
+  QUESTION_TIMED_OUT,
   SIGNED_OUT,
   SUPERSEDED,
   stateConflict,
@@ -28,19 +31,34 @@ describe('the Japanese page', () => {
   });
 
   test.each([
+    APPROVAL_TIMED_OUT,
     ARGUMENTS_UNREADABLE,
     CANCELLED,
     INTERRUPTED,
     NOT_COMPLETED,
+    OUTCOME_UNKNOWN,
+    QUESTION_TIMED_OUT,
     SIGNED_OUT,
     SUPERSEDED,
     'The call could not be stored, so its tool did not run.',
     'The approval request could not be stored, so the tool did not run.',
+    'The agent no longer has a tool named "get_weather".',
     outputTimedOut('get_weather'),
     stateConflict('get_weather'),
     toolTimedOut('get_weather'),
   ])('says in Japanese how a call ended: %s', (errorText) => {
     expect(inJapanese(errorText)?.replace('get_weather', '')).toMatch(/^[^a-z]+$/);
+  });
+
+  test.each([
+    'a-1.0.0 could not be downloaded: https://registry.example.com cannot be reached (ENOTFOUND).',
+    'a-1.0.0 could not be downloaded: https://registry.example.com answered 404.',
+    'The download of a-1.0.0 broke off (terminated).',
+    'a-1.0.0 was downloaded with a wrong checksum, so it is not used.',
+    'a-1.0.0 lacks files that are needed.',
+  ])('says in Japanese why voice could not be downloaded: %s', (message) => {
+    const text = PANEL_TEXTS.ja.voice.fetchReason(message);
+    expect(text.replace(/https:[\w./]+|a-1\.0\.0/, '')).toMatch(/^[^a-z]+$/);
   });
 
   test('keeps words that it does not know for the details', () => {

@@ -45,7 +45,7 @@ const answer: number = 6 * 7;
 \`\`\`
 `;
 
-/** What the embedded model says when it is asked for a longer text. */
+/** What the embedded model answers when the user wants a longer text. */
 export const en = {
   example: 'longer texts: “Tell me a story”, “Count to 50”, “Show Markdown”',
   count: {

@@ -47,7 +47,7 @@ const answer: number = 6 * 7;
 \`\`\`
 `;
 
-/** What the embedded model says when it is asked for a longer text. */
+/** What the embedded model answers when the user wants a longer text. */
 export const ja: typeof en = {
   example: '長い文章：「長い話をして」「50まで数えて」「マークダウンを見せて」',
   count: {

@@ -23,7 +23,7 @@ export function hasPart(part: VoicePart, folder: string): boolean {
   );
 }
 
-/** The address of a registry may have a name and a password in it: they go into a header, and into no message. */
+/** Moves the name and password of an address into a header, so that they appear in no error text. */
 function withoutPassword(address: URL): { address: URL; headers: Record<string, string> } {
   const { username, password } = address;
   address.username = '';
@@ -34,8 +34,8 @@ function withoutPassword(address: URL): { address: URL; headers: Record<string, 
 }
 
 /**
- * Fetches a part and keeps the files that are needed. The folder is complete or absent: a broken download, or one with another hash, is
- * removed before anything is unpacked.
+ * Downloads a part and keeps the files that are needed. Its folder is complete or absent: an incomplete download, or one with a wrong
+ * checksum, is removed before anything is unpacked. Rejects with a text for the user.
  */
 export async function fetchPart(
   part: VoicePart,
@@ -48,10 +48,10 @@ export async function fetchPart(
     const { address, headers } = withoutPassword(new URL(part.tarball, registry));
     const { origin } = address;
     const response = await fetch(address, { signal, headers }).catch((error: unknown) => {
-      throw new Error(`${part.name} could not be fetched: ${origin} cannot be reached (${reasonOf(error)}).`);
+      throw new Error(`${part.name} could not be downloaded: ${origin} cannot be reached (${reasonOf(error)}).`);
     });
     if (!response.ok || !response.body) {
-      throw new Error(`${part.name} could not be fetched: ${origin} answered ${response.status}.`);
+      throw new Error(`${part.name} could not be downloaded: ${origin} answered ${response.status}.`);
     }
     const tarball = join(scratch, 'tarball');
     const hash = createHash('sha512');
@@ -65,15 +65,15 @@ export async function fetchPart(
     const body = Readable.fromWeb(response.body as ReadableStream);
     const arrived = pipeline(body, counted, createWriteStream(tarball), { signal });
     await arrived.catch((error: unknown) => {
-      throw new Error(`${part.name} broke off on its way (${reasonOf(error)}).`);
+      throw new Error(`The download of ${part.name} broke off (${reasonOf(error)}).`);
     });
     if (hash.digest('base64') !== part.sha512) {
-      throw new Error(`${part.name} is not what it should be: its checksum is wrong.`);
+      throw new Error(`${part.name} was downloaded with a wrong checksum, so it is not used.`);
     }
     const files = join(scratch, part.name);
     const unpack = unpackTar(files, { strip: 1, filter: ({ name }) => name in part.files });
     await pipeline(createReadStream(tarball), createGunzip(), unpack, { signal });
-    if (!hasPart(part, scratch)) throw new Error(`${part.name} came without the files that are needed.`);
+    if (!hasPart(part, scratch)) throw new Error(`${part.name} lacks files that are needed.`);
     const target = join(folder, part.name);
     rmSync(target, { recursive: true, force: true });
     renameSync(files, target);

@@ -1,14 +1,14 @@
 import { fetchPart, hasPart } from './fetch-part.ts';
 import type { VoicePart } from './parts.ts';
 
-/** The download state of parts of voice. */
+/** Whether the files of voice are there, or how far their download is. */
 export type FetchState =
   | { status: 'absent'; total: number }
   | { status: 'fetching'; bytes: number; total: number }
   | { status: 'ready' }
   | { status: 'failed'; message: string; total: number };
 
-/** Parts of voice that are downloaded on first use and kept in the data folder. */
+/** The files of voice, which are downloaded on first use and kept in the data folder. */
 export class FetchedParts {
   readonly parts: readonly VoicePart[];
   private readonly folder: string;
@@ -28,7 +28,7 @@ export class FetchedParts {
     return this.state;
   }
 
-  /** Downloads missing parts; concurrent calls share one download. Errors are in the state. */
+  /** Starts the download of missing files, unless it runs already. `now` reports its progress and errors. */
   prepare(): void {
     if (this.state.status === 'fetching' || this.state.status === 'ready') return;
     const missing = this.missing();
@@ -44,7 +44,7 @@ export class FetchedParts {
       });
   }
 
-  /** Checks whether all files still exist; missing ones can be downloaded again. */
+  /** Checks whether all files still exist. If not, `now` becomes `absent`, so that they can be downloaded again. */
   look(): void {
     const missing = this.missing();
     if (missing.length > 0) this.state = { status: 'absent', total: bytesOf(missing) };

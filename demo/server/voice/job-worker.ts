@@ -15,12 +15,12 @@ const IDLE_MS = 60_000;
 const LONGEST_MS = 60_000;
 /** The longest queue. Further jobs are rejected, because they would finish too late. */
 const MOST_WAITING = 32;
-/** The heap limit of its JavaScript; the memory of WebAssembly is bounded by the models. */
+/** The heap limit of the thread's JavaScript. Its WebAssembly needs as much memory as the models. */
 const MEMORY_MB = 512;
 
 /**
- * A worker thread that does one job at a time, in order of arrival. It is started for the first job and ends when there was
- * none for a while; one that dies takes its job with it, and the next job starts another.
+ * A worker thread that does one job at a time, in order of arrival. The thread is started for the first job, and ends after a
+ * minute without jobs. When it dies, its current job fails, and the next job starts another thread.
  */
 export class JobWorker {
   private readonly file: URL;
@@ -36,7 +36,7 @@ export class JobWorker {
     this.folder = folder;
   }
 
-  /** Whether the worker is idle, so that an optional job delays no other. */
+  /** Whether no job runs or waits. An optional job delays no other then. */
   get isFree(): boolean {
     return this.current === undefined && this.jobs.length === 0;
   }
@@ -47,7 +47,7 @@ export class JobWorker {
     this.next();
   }
 
-  /** Runs a job and yields its values as they arrive. */
+  /** Runs a job and yields its values as they arrive. Throws when the queue is full, and when the job fails; ends early on `signal`. */
   async *run(input: unknown, signal: AbortSignal): AsyncGenerator<unknown, void> {
     const messages: JobMessage[] = [];
     let wake = () => {};
@@ -56,7 +56,7 @@ export class JobWorker {
       wake();
     };
     if (this.jobs.length >= MOST_WAITING)
-      throw new Error('too many people use it now. Try again in a moment.');
+      throw new Error('too many requests are waiting. Try again in a moment.');
     const job: Job = { input, signal, take };
     const stop = () => {
       this.jobs = this.jobs.filter((other) => other !== job);
@@ -127,7 +127,7 @@ export class JobWorker {
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
     });
     worker.unref();
-    let reason = 'the thread that does it ended';
+    let reason = 'its worker thread ended';
     worker.on('message', (message: JobMessage) => {
       if (this.worker !== worker) return;
       if ('value' in message) this.current?.take(message);

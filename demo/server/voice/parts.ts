@@ -1,13 +1,13 @@
-/** A package of the npm registry that voice needs some files of. It is fetched when voice is first used, never installed. */
+/** A package of the npm registry, of which voice needs some files. It is downloaded when voice is first used, and never installed. */
 export interface VoicePart {
   name: string;
-  /** Below the registry's address. */
+  /** The path of the tarball in the registry. */
   tarball: string;
   /** SHA-512 of the tarball, in base64. */
   sha512: string;
-  /** Of the tarball. */
+  /** The size of the tarball. */
   bytes: number;
-  /** The files that are kept, with their lengths. */
+  /** The files that are kept, with their sizes in bytes. */
   files: Readonly<Record<string, number>>;
 }
 
@@ -46,8 +46,8 @@ export const SPEECH_TO_TEXT: readonly VoicePart[] = [
   },
 ];
 
-/** Text-to-speech: eSpeak NG, which is under the GPL. docs/decisions says why it may be fetched by the demo. */
-export const MOUTH: readonly VoicePart[] = [
+/** Text-to-speech: eSpeak NG, which is under the GPL. Decision 0017 says why the demo may download it. */
+export const TEXT_TO_SPEECH: readonly VoicePart[] = [
   {
     name: 'espeak-ng-emscripten-0.3.5',
     tarball: '@echogarden/espeak-ng-emscripten/-/espeak-ng-emscripten-0.3.5.tgz',
@@ -57,7 +57,7 @@ export const MOUTH: readonly VoicePart[] = [
   },
 ];
 
-/** VAD in the page: Silero VAD, as a package of the registry brings it. All MIT. */
+/** Speech detection in the page: Silero VAD, from a package that contains the model, and its runtime. All MIT. */
 export const DETECTOR: readonly VoicePart[] = [
   {
     // The smallest version that can be loaded as an ES module.

@@ -1,4 +1,4 @@
-/** The audio received so far. */
+/** The audio of one utterance, as far as it was received. */
 export class Recording {
   private readonly pieces: Int16Array[] = [];
   private samples = 0;

@@ -2,8 +2,8 @@ import type { Duologue, Reply } from 'duologue/server';
 import type { FetchedParts, FetchState } from './fetched-parts.ts';
 
 /**
- * `GET` of the path says whether a part of voice can be used, `POST` fetches what is missing: for every client that may use the server. A model that
- * accepts and produces audio needs no parts: `fetched` is null.
+ * Serves the state of voice at a path. `GET` returns whether the files of voice are there, and `POST` also starts the download of missing ones. Both
+ * need the access that all routes need. `fetched` is null for a model that accepts and produces audio itself: it needs no files, so the state is `ready`.
  */
 export function voiceRoute(
   path: string,

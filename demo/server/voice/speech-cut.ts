@@ -5,21 +5,21 @@ const SAMPLES_PER_MS = 16;
 const SILENCE = 40;
 /** Speech is louder than this share of the loudest steps, unless the room is louder still. */
 const OF_LOUDEST = 1 / 20;
-/** Speech is so much louder than the room. A room never counts as louder than a third of the loudest steps. */
+/** Speech is this many times as loud as the room. A room never counts as louder than a third of the loudest steps. */
 const ABOVE_ROOM = 2.5;
 const LOUDEST_ROOM = 1 / 3;
-/** A pause inside speech keeps this much. */
+/** The longest pause inside speech. Longer ones are shortened to it. */
 const LONGEST_PAUSE_MS = 400;
 
-/** How much of the quiet around speech is kept. */
+/** How many milliseconds of the quiet around speech are kept. */
 export interface Margins {
   beforeMs: number;
   afterMs: number;
 }
 
 /**
- * Removes quiet from a recording (16 kHz, mono): what stands before and after the speech, but for the margins, and all but 400 ms of each
- * pause in it. Moonshine returns an empty text for many recordings that begin with a second of quiet. Without any speech the
+ * Removes quiet from a recording (16 kHz, mono): the quiet before and after the speech except for the margins, and all but 400 ms of each
+ * pause inside it. Moonshine returns an empty text for many recordings that begin with a second of quiet. Without any speech the
  * recording is returned unchanged.
  */
 export function cutToSpeech(sound: Int16Array, { beforeMs, afterMs }: Margins): Int16Array {
@@ -36,7 +36,7 @@ export function cutToSpeech(sound: Int16Array, { beforeMs, afterMs }: Margins): 
   return kept.length === 0 ? sound : joined(kept);
 }
 
-/** The stretches of speech, as positions of samples; at least two loud steps in a row are one. */
+/** The stretches of speech, as positions of samples. A stretch has at least two loud steps in a row, and may contain short pauses. */
 function speechIn(sound: Int16Array): { from: number; to: number }[] {
   const loudness = loudnessOf(sound);
   const sorted = [...loudness].sort((a, b) => a - b);

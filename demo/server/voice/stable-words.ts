@@ -1,4 +1,4 @@
-/** Of the transcripts during speech, the words on which two transcripts in a row agree: later ones rarely change them. */
+/** Finds the words on which two successive interim transcripts agree, because later transcripts rarely change them. */
 export class StableWords {
   private last: string[] = [];
   private reported = 0;

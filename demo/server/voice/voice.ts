@@ -2,7 +2,7 @@ import type { SpeechToText, TextToSpeech } from 'duologue/models';
 import { bestTranscript, sameWords } from './best-transcript.ts';
 import { FetchedParts, type FetchState } from './fetched-parts.ts';
 import { JobWorker } from './job-worker.ts';
-import { MOUTH, SPEECH_TO_TEXT } from './parts.ts';
+import { SPEECH_TO_TEXT, TEXT_TO_SPEECH } from './parts.ts';
 import { Recording } from './recording.ts';
 import { cutToSpeech, type Margins } from './speech-cut.ts';
 import { StableWords } from './stable-words.ts';
@@ -14,8 +14,8 @@ const LONGEST_LOOK = 128_000;
 /** Shorter recordings are accidental presses: a fifth of a second at 16 kHz. */
 const SHORTEST = 3200;
 /**
- * How much quiet the recogniser gets around speech. The whole utterance is recognised with the first two; where the results differ, or
- * one is empty, with the third as well: a small model mishears some words with one margin and others with another.
+ * How much quiet the recogniser gets around speech. The whole utterance is recognised with the first two margins. If the results differ
+ * or are empty, it is recognised with the third too, because a small model mishears other words with other margins.
  */
 const MARGINS: readonly [Margins, Margins, Margins] = [
   { beforeMs: 100, afterMs: 500 },
@@ -24,34 +24,34 @@ const MARGINS: readonly [Margins, Margins, Margins] = [
 ];
 
 /**
- * Speech-to-text and text-to-speech for any model, without a key and offline after a download of some 39 MB on first use. English is
- * understood; what is spoken may be Japanese too.
+ * Speech-to-text and text-to-speech for any model. They need no key, and work offline after a download of 39 MB on first use. Speech is
+ * recognised in English only; texts are spoken in English and Japanese.
  */
 export class Voice {
   private readonly fetched: FetchedParts;
-  private readonly clientView: JobWorker;
-  private readonly mouth: JobWorker;
+  private readonly recogniser: JobWorker;
+  private readonly speaker: JobWorker;
   private readonly expected: ReadonlySet<string>;
 
   /** `expected`: words in small letters that people are likely to say. Of several transcripts, the one with the most of them is chosen. */
   constructor(options: { folder: string; registry: string; expected?: Iterable<string> }) {
     this.expected = new Set(options.expected);
-    this.fetched = new FetchedParts([...SPEECH_TO_TEXT, ...MOUTH], options);
-    this.clientView = new JobWorker(new URL('./recognise-worker.js', import.meta.url), options.folder);
-    this.mouth = new JobWorker(new URL('./speak-worker.js', import.meta.url), options.folder);
+    this.fetched = new FetchedParts([...SPEECH_TO_TEXT, ...TEXT_TO_SPEECH], options);
+    this.recogniser = new JobWorker(new URL('./recognise-worker.js', import.meta.url), options.folder);
+    this.speaker = new JobWorker(new URL('./speak-worker.js', import.meta.url), options.folder);
   }
 
   get now(): FetchState {
     return this.fetched.now;
   }
 
-  /** Downloads missing parts; concurrent calls share one download. Errors are in the state. */
+  /** Starts the download of missing files, unless it runs already. `now` reports its progress and errors. */
   prepare(): void {
     this.fetched.prepare();
   }
 
   readonly speechToText: SpeechToText = async (sound, { signal, onPartial }) => {
-    if (this.now.status === 'ready') for (const worker of [this.clientView, this.mouth]) worker.warm();
+    if (this.now.status === 'ready') for (const worker of [this.recogniser, this.speaker]) worker.warm();
     const recording = new Recording();
     const stable = new StableWords();
     const isOver = new AbortController();
@@ -67,7 +67,7 @@ export class Voice {
       const { length } = recording;
       if (length - seen < BETWEEN_LOOKS || length > LONGEST_LOOK) continue;
       // Interim transcripts are optional, so they never delay another job.
-      if (this.now.status !== 'ready' || !this.clientView.isFree) continue;
+      if (this.now.status !== 'ready' || !this.recogniser.isFree) continue;
       seen = length;
       // An error here is reported by the final transcription.
       look().catch(() => undefined);
@@ -81,7 +81,7 @@ export class Voice {
 
   async close(): Promise<void> {
     this.fetched.close();
-    await Promise.all([this.clientView.close(), this.mouth.close()]);
+    await Promise.all([this.recogniser.close(), this.speaker.close()]);
   }
 
   /** The text of a whole utterance. */
@@ -95,18 +95,18 @@ export class Voice {
 
   private async transcribed(sound: Int16Array, signal: AbortSignal): Promise<string> {
     let text = '';
-    for await (const value of this.done(this.clientView, sound, signal)) text = String(value);
+    for await (const value of this.done(this.recogniser, sound, signal)) text = String(value);
     return text;
   }
 
   private async *spoken(text: string, signal: AbortSignal): AsyncGenerator<Int16Array, void> {
     this.check();
-    for await (const samples of this.done(this.mouth, text, signal)) {
+    for await (const samples of this.done(this.speaker, text, signal)) {
       if (samples instanceof Int16Array) yield samples;
     }
   }
 
-  /** Runs a job. When it fails because files are missing, the state says so, and they can be downloaded again. */
+  /** Runs a job. When it fails because files were removed, `now` becomes `absent`, so that they can be downloaded again. */
   private async *done(worker: JobWorker, job: unknown, signal: AbortSignal): AsyncGenerator<unknown, void> {
     try {
       yield* worker.run(job, signal);
@@ -117,15 +117,15 @@ export class Voice {
     }
   }
 
-  /** The error for missing parts. */
+  /** Throws an error for the user while files of voice are missing. */
   private check(): void {
     const state = this.now;
     if (state.status === 'ready') return;
     if (state.status === 'fetching') {
-      throw new Error(`voice is still being fetched (${mega(state.bytes)} of ${mega(state.total)} MB).`);
+      throw new Error(`voice is still being downloaded (${mega(state.bytes)} of ${mega(state.total)} MB).`);
     }
-    if (state.status === 'failed') throw new Error(`voice could not be fetched. ${state.message}`);
-    throw new Error(`voice has not been fetched yet (${mega(state.total)} MB).`);
+    if (state.status === 'failed') throw new Error(`voice could not be downloaded. ${state.message}`);
+    throw new Error(`voice has not been downloaded yet (${mega(state.total)} MB).`);
   }
 }
 

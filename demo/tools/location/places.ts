@@ -35,11 +35,11 @@ const PLACES: readonly (readonly [en: string, ja: string, latitude: number, long
   ['Nairobi', 'ナイロビ', -1.29, 36.82],
 ];
 
-/** Further away than this a town says nothing about where the person is. */
+/** A town that is further away than this does not describe a position. */
 const NEAR_KM = 40;
 const KM_PER_DEGREE = 111;
 
-/** The known town next to a position, in both languages; null when none is near. */
+/** The nearest town of the table, in both languages; null when it is more than `NEAR_KM` away. */
 export function placeNear(latitude: number, longitude: number): { en: string; ja: string } | null {
   const away = ([, , lat, lon]: (typeof PLACES)[number]) =>
     KM_PER_DEGREE * Math.hypot(lat - latitude, (lon - longitude) * Math.cos((latitude * Math.PI) / 180));

@@ -20,7 +20,7 @@ const JAPANESE = new RegExp(
   `^(?:GPSで)?(?:(?:今の|現在の|私の|僕の|自分の|わたしの)*(?:現在地|現在位置|居場所|位置情報|今いる場所|いる場所|位置|所在地)(?:は|を|が|って|の座標を?|の座標は)?(?:どこ(?:です(?:か)?|なの|かな|になりますか)?|(?:教えて|調べて|見せて|取得して|表示して|確認して|特定して|探して|使って)${ASK}|知りたい(?:です|んですが|のですが)?|(?:分|わ)かり?(?:る|ますか)?|取得|お願い)?|(?:私|僕|俺|わたし|自分)?(?:は|が)?(?:今|いま|現在)?(?:は)?(?:、)?どこ(?:に)?(?:い(?:る|ます)(?:の|か|のか|んだろう|のかな)?|にいる)(?:か)?(?:を)?(?:(?:教えて|調べて)${ASK}|(?:分|わ)かり?(?:る|ますか)?)?|ここ(?:は|って)?(?:、)?(?:どこ|何(?:市|町|県|区)|なんという(?:町|街|場所))(?:です(?:か)?|なの|だろう|でしょう(?:か)?|かな)?|(?:今|いま)(?:は)?どこ(?:です(?:か)?|にい(?:る|ます)(?:か|の)?)?)$`,
 );
 
-/** Where the person is. */
+/** The rule for questions such as “Where am I?”. */
 export const location: Rule = {
   name: 'location',
   match({ text, language, can }) {
@@ -51,7 +51,7 @@ function locationText({ outcome }: Settled, { language }: RuleContext): string {
   }
   const given = [city, country].filter((name): name is string => typeof name === 'string' && name !== '');
   const near = placeNear(latitude, longitude);
-  // A browser that knows no accuracy says 0.
+  // An accuracy of 0 means that the browser does not know it.
   const metres = typeof accuracy === 'number' ? Math.round(accuracy) : 0;
   const exact = texts.exact(latitude, longitude, metres < 1 ? '' : texts.within(metres));
   const place = given.length > 0 ? texts.place(given) : near && texts.near(near[language]);

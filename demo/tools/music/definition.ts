@@ -2,7 +2,7 @@ import { defineTool } from 'duologue/adk';
 import { z } from 'zod';
 import { ERRORS } from './texts/index.ts';
 
-/** Changes the background music in the browser. Over SSE the agent does not wait for it. */
+/** Changes the background music in the browser. Over SSE the agent continues at once, with an optimistic output. */
 export function musicTool() {
   return defineTool({
     name: 'change_bgm',

@@ -11,7 +11,7 @@ import { understandMusic } from './wishes.ts';
 
 const TOOL = 'change_bgm';
 
-/** The background music: track 1 or 2, or the other one. */
+/** The rule for requests about the background music: a track by its number, or the other track. */
 export const music: Rule = {
   name: 'music',
   match(context) {
@@ -31,7 +31,7 @@ export const music: Rule = {
   },
 };
 
-/** The music starts with track 1; what plays now is the last track that was really changed to. */
+/** The track that is not playing. The current track is that of the last successful call, or track 1 before any call. */
 function otherTrack({ conversation }: RuleContext): number {
   const playing = callsOf(conversation.turns, TOOL)
     .filter((call) => outcomeOf(call).kind === 'done')

@@ -1,6 +1,6 @@
 import { coreOf, isNegated } from 'duologue/models/embedded';
 
-/** A wish about the music: a certain track, another one than now, or something the player cannot do. */
+/** What the user wants of the music: a certain track, the other track, or something that the tool cannot do. */
 export type MusicWish = { kind: 'track'; track: number } | { kind: 'other' } | { kind: 'unable' };
 
 const NUMBERS: Readonly<Record<string, number>> = {
@@ -55,7 +55,7 @@ const UNABLE_JA = new RegExp(
   `^${THING_JA}(?:を|の)?(?:(?:止め|とめ|消し|停止し|一時停止し|ミュートし)て|(?:音量|ボリューム)(?:を)?(?:上げ|下げ)て|停止|オフに?(?:して)?)(?:ください|下さい|くれ|ほしい)?$|^(?:音量|ボリューム)(?:を)?(?:上げ|下げ)て(?:ください|下さい)?$`,
 );
 
-/** Understands a tidied message as a wish about the music, or gives null. */
+/** Reads a message as a request about the music; null for any other message. */
 export function understandMusic(text: string): MusicWish | null {
   const core = coreOf(text);
   if (UNABLE_EN.test(core) || UNABLE_JA.test(core)) return { kind: 'unable' };

@@ -15,7 +15,7 @@ const parameters = z.object({
   description: z.string().default('').describe('What it is for'),
 });
 
-/** Pays from a wallet that lives with the session. It asks first, and it pays once for each approval. */
+/** Pays from a wallet, whose balance is in the state of the session. The user is asked first, and each approval pays once. */
 export function paymentTool() {
   return defineTool({
     name: TOOL,
@@ -27,7 +27,7 @@ export function paymentTool() {
       refuseUnless(payment, balanceIn(context));
     },
     execute: ({ amount, recipient, currency, description }, context) => {
-      // What the tool writes is stored together with its response, or not at all.
+      // The new balance is stored in one transaction with the response of the tool.
       const balance = balanceIn(context) - cents(amount);
       context.state.set(WALLET, balance);
       return {

@@ -3,7 +3,7 @@ import { callsOf, outcomeOf, type Settled, type Turn } from 'duologue/models/emb
 /** The name of the payment tool. */
 export const TOOL = 'process_payment';
 
-/** A payment that was asked for, with how it ended. */
+/** A payment for which the model called the tool, and the outcome of that call. */
 export interface KnownPayment {
   amount: number;
   currency: string;
@@ -11,7 +11,7 @@ export interface KnownPayment {
   settled: Settled;
 }
 
-/** Every payment that was asked for in these turns. */
+/** Every payment for which the model called the tool in these turns. */
 export function paymentsIn(turns: readonly Turn[]): KnownPayment[] {
   return callsOf(turns, TOOL).flatMap((call) => {
     const { amount, currency = 'USD', recipient } = call.args;

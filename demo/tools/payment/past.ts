@@ -8,7 +8,7 @@ const PAID_EN =
 const PAID_JA =
   /^(?:(?:誰|だれ)に(?:、)?(?:いくら|何ドル)?(?:を)?(?:送金|送り|払い|支払い|送っ|払っ|支払っ)(?:し)?(?:た|ました)(?:っけ|の|か)?|いくら(?:を)?(?:送金し|送り|払い|支払い|送っ|払っ)(?:た|ました)(?:っけ|の|か)?|(?:(?<name>.+?)(?:さん|様)?に(?:は)?(?:もう|すでに)?(?:いくら)?(?:送金し|送り|払い|送っ|払っ)(?:た|ました)(?:っけ|の|か)?)|(?:送金|支払い|取引)(?:の)?履歴(?:は|を)?(?:見せて|教えて|表示して)?(?:ください)?|(?:何|なに)に(?:いくら)?払(?:った|いました)(?:っけ|の|か)?)$/;
 
-/** What was paid earlier in this conversation. */
+/** The rule for questions about earlier payments of this conversation. */
 export const pastPayments: Rule = {
   name: 'past-payments',
   match(context) {

@@ -15,7 +15,7 @@ import { paymentStep } from './understand/dialogue.ts';
 import { moneyText } from './understand/money-text.ts';
 import { isComplete, type PaymentRequest } from './understand/requests.ts';
 
-/** Payments: one or several in a message, asked back for what is missing. */
+/** The rule for payments, one or several in a message. It asks for a missing amount or recipient. */
 export const payment: Rule = {
   name: 'payment',
   match(context) {
@@ -29,7 +29,7 @@ export const payment: Rule = {
   },
 };
 
-/** Payments are not made twice by a short word. */
+/** The answer to a user who writes "again": such a short message must not repeat a payment. */
 function again({ language }: RuleContext): Reply {
   return MODEL[language].again;
 }
@@ -112,10 +112,10 @@ function isPlain(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-/** What the call was about: what the tool says it paid, else what it was asked to pay. */
+/** The payment of a call, from the output of the tool, otherwise from the arguments of the call. */
 function paid({ call, outcome }: Settled): Payment {
   const facts = outcome.kind === 'done' ? { ...call.args, ...outcome.value } : call.args;
-  // A tool may give anything back; what is no text or number is left as it was asked for.
+  // A tool may return values of any type. Where it returned neither a text nor a number, the argument of the call counts.
   const plain = (key: string, fallback: string | number): string | number =>
     [facts[key], call.args[key], fallback].find(isPlain) ?? '';
   return {
@@ -134,7 +134,7 @@ function report(settled: readonly Settled[], { language }: RuleContext): string 
   for (const one of settled) {
     if (isPaid(one)) continue;
     const { amount, currency, recipient } = paid(one);
-    // A response without `success: true` claims nothing, so neither do we.
+    // A response without `success: true` does not say that the payment was made, so the report must not say so either.
     const outcome = one.outcome.kind === 'done' ? ({ kind: 'silent' } as const) : one.outcome;
     if (outcome.kind === 'pending') {
       sentences.push(texts.waiting(moneyText(language, amount, currency), texts.name(recipient)));

@@ -100,7 +100,7 @@ export function isKnownCity(name: string): boolean {
   return TO_ENGLISH.has(name) || TO_ENGLISH.has(withoutSuffix(name)) || BY_LOWER.has(name.toLowerCase());
 }
 
-/** The name to look a city up by: English when it is known, otherwise as the person wrote it. */
+/** The name with which the tool is called: the English one of a known city, otherwise what the user wrote. */
 export function cityForLookup(name: string): string {
   return (
     TO_ENGLISH.get(name) ?? TO_ENGLISH.get(withoutSuffix(name)) ?? BY_LOWER.get(name.toLowerCase()) ?? name

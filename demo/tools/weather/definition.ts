@@ -7,18 +7,18 @@ import { ERRORS, SAMPLE_NOTE } from './texts/index.ts';
 
 /** Where the weather comes from. */
 export interface WeatherOptions {
-  /** OpenWeatherMap's key; without one a table of samples answers. */
+  /** The key of OpenWeatherMap. Without a key the tool returns sample data. */
   apiKey?: string | undefined;
-  /** OpenWeatherMap, or whatever answers like it. */
+  /** The address of OpenWeatherMap, or of a service with the same API. */
   baseUrl?: string | undefined;
-  /** Folder for what was fetched. */
+  /** The folder in which fetched weather is stored. */
   cacheDir: string;
   /** How long the service may take; 5 seconds unless given. */
   timeoutMs?: number | undefined;
   now?: () => number;
 }
 
-/** What is told of the weather at a place; the service knows more than the table of samples. */
+/** The output of the tool. Sample data have fewer fields than the data of the service. */
 type Weather = z.infer<typeof weatherSchema>;
 
 const weatherSchema = z.object({
@@ -50,7 +50,7 @@ const SAMPLES = new Map<string, [temperature: number, condition: string, humidit
 ]);
 const CONDITIONS = ['Sunny', 'Cloudy', 'Rainy', 'Windy', 'Foggy', 'Clear'];
 
-/** Tells the weather of a place: real with a key, otherwise a sample that says so. */
+/** Returns the weather of a city: from OpenWeatherMap if there is a key, otherwise sample data that are marked as such. */
 export function weatherTool(options: WeatherOptions) {
   return defineTool({
     name: 'get_weather',
@@ -80,7 +80,7 @@ function sampleWeather(location: string): Weather {
   };
 }
 
-/** A place that is not in the table: always the same weather for the same name. */
+/** Invented weather for a place that is not in the table: always the same for the same name. */
 function madeUp(location: string): [number, string, number] {
   const hash = createHash('sha256').update(location.toLowerCase()).digest();
   const [a = 0, b = 0, c = 0] = hash;
@@ -101,7 +101,7 @@ async function realWeather(location: string, apiKey: string, options: WeatherOpt
 
 const cacheSchema = z.object({ at: z.number(), weather: weatherSchema });
 
-/** What was fetched before; a file that is missing or damaged is as good as none. */
+/** Reads weather that was fetched before; null when the file is missing or damaged. */
 async function readCache(file: string): Promise<z.infer<typeof cacheSchema> | null> {
   try {
     return cacheSchema.parse(JSON.parse(await readFile(file, 'utf8')));
@@ -118,7 +118,7 @@ async function writeCache(file: string, entry: z.infer<typeof cacheSchema>): Pro
     await writeFile(whole, JSON.stringify(entry));
     await rename(whole, file);
   } catch {
-    // The weather is known all the same: only the next call is slower.
+    // This call has its weather. Without the file, the next call asks the service again.
   }
 }
 

@@ -1,19 +1,20 @@
 import { coreOf, languageOf, withoutClosing, withoutOpening } from 'duologue/models/embedded';
 import { isKnownCity } from './cities.ts';
 
-/** A question about the weather; without cities the person has not said where. */
+/** A question about the weather. `cities` is empty when the user named no city. */
 export interface WeatherQuestion {
   cities: string[];
 }
 
-/** Understands a tidied message as a question about the weather, or gives null. */
+/** Reads a message as a question about the weather; null for any other message. */
 export function understandWeather(text: string): WeatherQuestion | null {
   return languageOf(text) === 'ja' ? weatherJa(text) : weatherEn(text);
 }
 
 /**
- * The cities of a message that names nothing else: "London", "and in Paris?", ロンドンは？; null when it does. A word that
- * nobody asked for, and that is no city known here, must be put as a place or as a question.
+ * The cities of a message that consists of nothing else, such as "London", "and in Paris?" or ロンドンは？; null for any
+ * other message. Unless the model asked for a city (`isAsked`), an unknown name counts only in a question, or after a word
+ * such as "in".
  */
 export function cityAlone(text: string, isAsked: boolean): string[] | null {
   const cities = citiesAlone(text);
@@ -65,12 +66,12 @@ const QUESTIONS_EN = [
 function weatherEn(text: string): WeatherQuestion | null {
   if (/\b(?:don'?t|do not|never|not|stop)\b/i.test(text)) return null;
   const core = coreOf(text).replace(/^do you know /i, '');
-  // A question may lose its "today" to the closing words, never its verb; the word alone is enough of a question.
   for (const pattern of QUESTIONS_EN) {
     const groups = pattern.exec(core)?.groups;
     if (groups === undefined && !pattern.test(core)) continue;
     const named = groups?.city ?? groups?.known;
     if (named === undefined)
+      // "What is weather?" asks for the meaning of the word. The word alone asks for the weather.
       return /^(?:what is|what's) (?:weather|temperature|humidity|a forecast|forecast)$/i.test(core)
         ? null
         : { cities: [] };

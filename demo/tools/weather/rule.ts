@@ -16,7 +16,7 @@ import { MODEL, REASONS_JA } from './texts/index.ts';
 
 const TOOL = 'get_weather';
 
-/** The weather of one or more cities, also as a short question after another one. */
+/** The rule for questions about the weather of one or more cities, also for short ones after another, such as "and in Paris?". */
 export const weather: Rule = {
   name: 'weather',
   match(context) {

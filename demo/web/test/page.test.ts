@@ -56,7 +56,7 @@ describe('errors in plain words', () => {
   test.each([
     [
       'rate_limited',
-      ['Too many messages', true, 4000, 'rate_limited: said the server'],
+      ['Too many requests', true, 4000, 'rate_limited: said the server'],
       { retryAfterMs: 4000 },
     ],
     ['model_error', ['The model could not answer', true, null, 'model_error: said the server'], {}],

@@ -60,7 +60,7 @@ test('a part is fetched, checked, and only what is needed is kept', async () => 
 
 test('a part with another checksum is not kept', async () => {
   part = { ...part, sha512: createHash('sha512').update('another').digest('base64') };
-  await expect(fetchIt()).rejects.toThrow('ears-1.0.0 is not what it should be: its checksum is wrong.');
+  await expect(fetchIt()).rejects.toThrow('ears-1.0.0 was downloaded with a wrong checksum, so it is not used.');
   expect(readdirSync(folder)).toEqual([]);
 });
 
@@ -75,7 +75,7 @@ test('a part that breaks off leaves nothing behind, and can be fetched again', a
 
 test('a registry that refuses is named', async () => {
   sent.status = 404;
-  await expect(fetchIt()).rejects.toThrow(/ears-1\.0\.0 could not be fetched: http:.* answered 404\./);
+  await expect(fetchIt()).rejects.toThrow(/ears-1\.0\.0 could not be downloaded: http:.* answered 404\./);
 });
 
 test('a file that was cut short since is missed', async () => {

@@ -36,7 +36,7 @@ test('jobs of several people are done one after the other, each whole', async ()
 test('a thread that dies takes its job along, and the next job has a new one', async () => {
   const died = run('die');
   const after = run('after');
-  await expect(died).rejects.toThrow('the thread that does it ended');
+  await expect(died).rejects.toThrow('its worker thread ended');
   expect(await after).toBe('after');
 });
 
@@ -79,7 +79,7 @@ test('more jobs than anyone would wait for are refused, and those that wait are 
     ...Array.from({ length: 33 }, () => 'fulfilled'),
     ...Array.from({ length: 7 }, () => 'rejected'),
   ]);
-  await expect(jobs.at(-1)).rejects.toThrow('too many people use it now');
+  await expect(jobs.at(-1)).rejects.toThrow('too many requests are waiting');
 });
 
 test('who stops waiting makes room', async () => {
@@ -89,7 +89,7 @@ test('who stops waiting makes room', async () => {
   const refused = run('refused');
   stop.abort();
   const taken = run('taken');
-  await expect(refused).rejects.toThrow('too many people');
+  await expect(refused).rejects.toThrow('too many requests are waiting');
   expect([await hanging, await taken, (await Promise.all(waiting)).join('')]).toEqual(['first', 'taken', '']);
 });
 

@@ -60,24 +60,24 @@ describe('a voice that is not there', () => {
     const voice = voiceOf();
     expect(voice.now).toEqual({ status: 'absent', total: 38_752_045 });
     const { spoken, typed } = await talk(voice);
-    expect(spoken).toContain('voice has not been fetched yet (39 MB).');
+    expect(spoken).toContain('voice has not been downloaded yet (39 MB).');
     expect(typed).toBe('Typed.');
   });
 
   test.each<[string, (response: ServerResponse) => void, RegExp]>([
-    ['is missing', (response) => response.writeHead(404).end(), /could not be fetched: .* answered 404/],
+    ['is missing', (response) => response.writeHead(404).end(), /could not be downloaded: .* answered 404/],
     [
       'breaks off',
       (response) => {
         response.writeHead(200, { 'content-length': 1000 });
         response.write('x', () => response.destroy());
       },
-      /sherpa-onnx-1\.13\.8 broke off on its way \(.+\)\./,
+      /The download of sherpa-onnx-1\.13\.8 broke off \(.+\)\./,
     ],
     [
       'is not what it should be',
       (response) => response.writeHead(200).end('another'),
-      /sherpa-onnx-1\.13\.8 is not what it should be: its checksum is wrong/,
+      /sherpa-onnx-1\.13\.8 was downloaded with a wrong checksum/,
     ],
   ])('says why when a part of it %s, to whoever asks and to whoever speaks', async (_, reply, why) => {
     answer = reply;
@@ -87,7 +87,7 @@ describe('a voice that is not there', () => {
     await expect.poll(() => voice.now.status).toBe('failed');
     expect(voice.now).toMatchObject({ message: expect.stringMatching(why), total: 38_752_045 });
     const { spoken, typed } = await talk(voice);
-    expect(spoken).toContain('voice could not be fetched');
+    expect(spoken).toContain('voice could not be downloaded');
     expect(typed).toBe('Typed.');
   });
 

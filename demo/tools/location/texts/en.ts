@@ -13,7 +13,7 @@ export const page = {
   },
 };
 
-/** Why there is no location: the errors of the tool, for the assistant. */
+/** The error texts of the tool, which the assistant gets. */
 export const errors = {
   denied: 'The user did not allow the browser to share the location.',
   unavailable: 'The browser cannot find the location right now.',
@@ -22,7 +22,7 @@ export const errors = {
   cancelled: 'The request was cancelled.',
 };
 
-/** The errors of the tool as the user reads them. */
+/** Patterns for the error texts, each with the text that the user sees. */
 export const reasons: readonly [RegExp, string][] = [
   [/^The user did not allow/, 'You did not allow the browser to share your location.'],
   [/^The browser cannot find/, 'The browser can’t find your location right now.'],
@@ -49,7 +49,7 @@ export const model = {
     `You are ${place === null ? `at ${exact}` : `${place} (${exact})`}.`,
 };
 
-/** A coordinate as maps write it: a number without a sign, and the half of the globe. */
+/** A coordinate as maps write it: a number without a sign, and a letter for the hemisphere. */
 function half(value: number, positive: string, negative: string): string {
   return `${Math.abs(value)}° ${value < 0 ? negative : positive}`;
 }

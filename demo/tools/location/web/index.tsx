@@ -6,7 +6,7 @@ import type { PageTool } from '../../../web/src/tools/page-tool.ts';
 import { PAGE, REASONS } from '../texts/index.ts';
 import { getLocation } from './get-location.ts';
 
-/** Where the person is, on the page. */
+/** The page part of the location tool. */
 const tool: PageTool = {
   name: 'get_location',
   icon: MapPin,

@@ -11,7 +11,7 @@ export const page = {
   blocked: 'The browser is blocking sound. Press play once.',
 };
 
-/** Why the music does not change: the errors of the tool, for the assistant and the user. */
+/** The error texts of the tool, which the assistant and the user see. */
 export const errors = {
   noTrack: 'There are two tracks: 1 and 2.',
   blocked: 'The browser allows no sound before the user presses something on the page.',

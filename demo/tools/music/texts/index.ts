@@ -7,6 +7,6 @@ export const PAGE = { en: en.page, ja: ja.page };
 /** What the embedded model says about the music, in each language. */
 export const MODEL = { en: en.model, ja: ja.model };
 
-/** The errors of the tool, and their texts in other languages. */
+/** The error texts of the tool, and their Japanese texts. */
 export const ERRORS = en.errors;
 export const REASONS_JA = ja.reasons;

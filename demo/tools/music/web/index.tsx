@@ -8,7 +8,7 @@ import { changeMusic } from './change-music.ts';
 import { MusicControl } from './music-control.tsx';
 import { MusicPlayer } from './player.ts';
 
-/** The background music of the page. */
+/** The page part of the music tool. */
 const tool: PageTool = {
   name: 'change_bgm',
   icon: Music2,

@@ -1,6 +1,6 @@
 import type { Instrument, Note } from './score.ts';
 
-/** A note in seconds, ready to be placed. */
+/** A note with its start and length in seconds of the audio context. */
 export interface Sounding extends Omit<Note, 'at' | 'beats'> {
   start: number;
   length: number;
@@ -8,7 +8,7 @@ export interface Sounding extends Omit<Note, 'at' | 'beats'> {
 
 type Voice = (context: BaseAudioContext, note: Sounding, into: AudioNode) => void;
 
-/** How each instrument makes a note out of oscillators and noise. */
+/** For each instrument, a function that schedules a note with oscillators and noise. */
 export const INSTRUMENTS: Readonly<Record<Instrument, Voice>> = {
   pad(context, note, into) {
     const { start, length, loudness } = note;
@@ -113,7 +113,7 @@ function lowpass(context: BaseAudioContext, into: AudioNode, frequency: number, 
 function noiseBuffer(context: BaseAudioContext): AudioBuffer {
   const buffer = context.createBuffer(1, context.sampleRate, context.sampleRate);
   const samples = buffer.getChannelData(0);
-  // A fixed sequence: the piece sounds the same every time.
+  // A fixed pseudo-random sequence, so that the piece sounds the same every time.
   let state = 22_695_477;
   for (let index = 0; index < samples.length; index++) {
     state = (state * 1_664_525 + 1_013_904_223) >>> 0;

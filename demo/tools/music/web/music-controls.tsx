@@ -6,7 +6,7 @@ import { PAGE } from '../texts/index.ts';
 import type { MusicPlayer } from './player.ts';
 import type { TrackNumber } from './score.ts';
 
-/** The tracks and how loud they are. Most people never open it, so it is loaded when they do. */
+/** The tracks and the volume. They are loaded when the user opens them, because most users never do. */
 export default function MusicControls({ player }: { player: MusicPlayer }) {
   const music = PAGE[useLanguage().language];
   const { track, isPlaying, volume } = useSyncExternalStore(player.subscribe, () => player.state);

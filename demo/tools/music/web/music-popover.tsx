@@ -5,7 +5,7 @@ import { MusicButton } from './music-button.tsx';
 import MusicControls from './music-controls.tsx';
 import type { MusicPlayer } from './player.ts';
 
-/** The button, and what opens from it. */
+/** The music button with its popover, which is open at first. */
 export default function MusicPopover({ player }: { player: MusicPlayer }) {
   const { title } = PAGE[useLanguage().language];
   return (

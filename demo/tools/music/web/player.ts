@@ -2,21 +2,21 @@ import { ERRORS } from '../texts/index.ts';
 import type { TrackNumber } from './score.ts';
 import type { Sequencer } from './sequencer.ts';
 
-/** What the player is doing. */
+/** The state of the player. */
 export interface MusicState {
   track: TrackNumber | null;
   isPlaying: boolean;
   volume: number;
 }
 
-/** How much of the music is left under speech, and how quickly it goes and comes back. */
+/** The share of the volume that is left during speech, and how quickly the volume falls and rises again. */
 const UNDER_SPEECH = 0.2;
 const DUCK_S = 0.12;
 const RETURN_S = 0.5;
 const CROSSFADE_S = 1.6;
 const TIMEOUT_MS = 1500;
 
-/** Plays one of two pieces in a loop, and glides from one to the other. */
+/** Plays one of two pieces in a loop, and crossfades between them. */
 export class MusicPlayer {
   private context: AudioContext | null = null;
   private master: GainNode | null = null;
@@ -35,7 +35,7 @@ export class MusicPlayer {
     return () => this.watchers.delete(listener);
   };
 
-  /** Plays a track, fading out whatever played. Fails in plain words when the browser allows no sound. */
+  /** Plays a track, and fades out the one that played before. Rejects with a text for the user when the browser allows no sound. */
   async play(track: TrackNumber, signal?: AbortSignal): Promise<void> {
     const wish = ++this.wish;
     const { context, master } = this.open();
@@ -110,7 +110,10 @@ export class MusicPlayer {
   }
 }
 
-/** Browsers allow sound only after the person did something; a promise of theirs may then never settle. */
+/**
+ * Starts the audio context. A browser allows no sound before the first input of the user, and until then the promise of
+ * `resume` may never settle. So this waits for a limited time, and throws when the context does not run by then.
+ */
 async function awake(context: AudioContext): Promise<void> {
   if (context.state === 'running') return;
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,8 +1,8 @@
-/** Where the voices of a piece meet: a gentle limit, and a room made of decaying echoes. */
+/** The inputs for the voices of a piece. Both lead to one compressor, and `wet` leads to decaying echoes as well. */
 export interface Room {
-  /** For voices that sound as they are. */
+  /** For voices without echo. */
   dry: AudioNode;
-  /** For voices that also echo. */
+  /** For voices with echo. */
   wet: AudioNode;
 }
 
@@ -13,7 +13,7 @@ const ECHOES = [
   [0.317, 0.35],
 ] as const;
 
-/** Builds a room in front of a node. */
+/** Creates the compressor and the echoes, and connects their output to a node. */
 export function buildRoom(context: BaseAudioContext, into: AudioNode): Room {
   const limit = context.createDynamicsCompressor();
   limit.threshold.value = -14;

@@ -1,4 +1,4 @@
-/** One note: when it begins and how long it sounds, in beats; its pitch as a MIDI number; how loud, up to 1. */
+/** One note: its start and its length in beats, its pitch as a MIDI number, and its loudness from 0 to 1. */
 export interface Note {
   at: number;
   beats: number;
@@ -12,7 +12,7 @@ export type Instrument = 'pad' | 'pluck' | 'keys' | 'bass' | 'brush' | 'kick';
 /** A piece of music that repeats. */
 export interface Score {
   beatsPerMinute: number;
-  /** How long it is before it begins again. */
+  /** The length in beats, after which the piece repeats. */
   beats: number;
   voices: readonly { instrument: Instrument; gain: number; notes: readonly Note[] }[];
 }
@@ -23,7 +23,7 @@ export type TrackNumber = 1 | 2;
 /** The two pieces, written for this page. */
 export const SCORES: Readonly<Record<TrackNumber, Score>> = { 1: slowMorning(), 2: nightTram() };
 
-/** Long chords in D major, and a melody that drops in like light through leaves. */
+/** Long chords in D major, with a slow melody. */
 function slowMorning(): Score {
   const chords = [
     [50, 57, 62, 66, 69],
@@ -143,7 +143,7 @@ function nightTram(): Score {
   };
 }
 
-/** Each chord for so many beats, the whole sequence several times. */
+/** The chords one after the other, `step` beats apart. The whole sequence is played `times` times. */
 function spread(chords: number[][], step: number, beats: number, loudness: number, times: number): Note[] {
   return Array.from({ length: times }, (_, round) =>
     chords.flatMap((chord, index) =>
@@ -152,7 +152,7 @@ function spread(chords: number[][], step: number, beats: number, loudness: numbe
   ).flat();
 }
 
-/** The lowest note of each chord at these beats of its bar; the off-beats lean to the fifth. */
+/** The lowest note of each chord, at the beats `at` of its bar. The third of these notes is a fifth higher. */
 function roots(chords: number[][], at: number[], beats: number, times: number): Note[] {
   return Array.from({ length: times }, (_, round) =>
     chords.flatMap(([root = 40], bar) =>

@@ -2,11 +2,11 @@ import { INSTRUMENTS } from './instruments.ts';
 import { buildRoom } from './room.ts';
 import type { Instrument, Note, Score } from './score.ts';
 
-/** How far ahead notes are placed: a tab in the background wakes only once a second. */
+/** How far ahead notes are scheduled. In a tab in the background, timers run only once a second. */
 const AHEAD_S = 2.5;
 const EVERY_MS = 400;
 
-/** Plays a score round and round, placing each note shortly before it sounds. */
+/** Plays a score in a loop. Each note is scheduled shortly before it sounds. */
 export class Sequencer {
   private readonly context: BaseAudioContext;
   private readonly voices: ReadonlyMap<Instrument, AudioNode>;
@@ -54,7 +54,7 @@ export class Sequencer {
       const start = this.origin + (round * this.beats + note.at) * this.beat;
       if (start > currentTime + AHEAD_S) return;
       this.next++;
-      // After a long sleep what was missed stays missed.
+      // When the tab was asleep, notes whose time has passed are skipped.
       if (start < currentTime) continue;
       const { instrument, pitch, loudness, beats } = note;
       const sounding = { start, length: beats * this.beat, pitch, loudness };

@@ -12,7 +12,7 @@ export const page = {
   transaction: 'Transaction',
 };
 
-/** Why a payment is refused: the errors of the tool, for the assistant and the user. */
+/** The error texts of the tool, which the assistant and the user see. */
 export const errors = {
   noNumber: 'The amount must be a finite number.',
   noRecipient: 'The recipient is missing.',

@@ -7,7 +7,7 @@ const LEAD_EN =
 const TAIL_JA =
   /(?:です|だ|で|でお願い|にして|を|分|だけ|にお願い|宛て?に|に|へ|まで|に送って|へ送って|に送金して|を送って|を送金して|送って|送金して)$/;
 
-/** Puts the answer to "how much?" or "to whom?" into the payments that lack it, or gives null when it answers neither. */
+/** Adds the answer to "How much?" or "To whom?" to the first incomplete payment; null when the message answers neither. */
 export function answerPayment(drafts: readonly PaymentRequest[], text: string): PaymentRequest[] | null {
   const index = drafts.findIndex((draft) => !isComplete(draft));
   const draft = drafts[index];

@@ -4,10 +4,10 @@ import { answerPayment } from './answer.ts';
 import { takesBack, understandPayments } from './payments.ts';
 import { isComplete, type PaymentHistory, type PaymentIntent, type PaymentRequest } from './requests.ts';
 
-/** What a message means for paying, in the light of what was said before. */
+/** What a message says about paying, given the messages before it. */
 export type PaymentStep = PaymentIntent | { kind: 'taken-back' };
 
-/** Understands a message as a request to pay, or as the answer to a question about one. */
+/** Reads a message as a request to pay, or as the answer to a question about one; null for any other message. */
 export function paymentStep(before: readonly Turn[], text: string): PaymentStep | null {
   return stepAfter(openQuestion(before), historyOf(before), text);
 }
@@ -33,7 +33,7 @@ function stepAfter(open: PaymentRequest[] | null, history: PaymentHistory, text:
   return answered === null ? null : { kind: 'payments', payments: answered };
 }
 
-/** "Send 50 dollars" after "To whom?" was answered with a name completes the open payment. */
+/** Completes the open payment with a new incomplete request, such as "send 50 dollars" after "send money to Alice". */
 function merged(open: readonly PaymentRequest[], intent: PaymentIntent): PaymentIntent {
   const [only, ...others] = intent.kind === 'payments' ? intent.payments : [];
   const [first, ...rest] = open;

@@ -34,7 +34,7 @@ const SMALL: Readonly<Record<string, number>> = {
 export const ENGLISH_NUMERAL =
   '(?!and\\b)(?:(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|and)(?:[\\s-]+|(?![a-z])))+';
 
-/** Reads a number written in English words ("twenty-five", "a hundred and two"), or gives undefined. */
+/** Reads a number written in English words ("twenty-five", "a hundred and two"); undefined for any other text. */
 export function englishNumeral(words: string): number | undefined {
   let total = 0;
   let group = 0;
@@ -59,7 +59,7 @@ const KANJI_UNITS: Readonly<Record<string, number>> = { 十: 10, 百: 100, 千: 
 /** Matches a Japanese number: kanji, or digits with 万, 千 and the like. */
 export const JAPANESE_NUMERAL = '[0-9.,〇零一二三四五六七八九十百千万億]+';
 
-/** Reads a Japanese number such as 五十, 1万5千 or 2千, or gives undefined. */
+/** Reads a Japanese number such as 五十, 1万5千 or 2千; undefined for any other text. */
 export function japaneseNumeral(text: string): number | undefined {
   const source = text.replace(/,/g, '').replace(/零/g, '〇');
   if (!/^(?:[0-9.]+|[〇一二三四五六七八九十百千万億])+$/.test(source)) return undefined;

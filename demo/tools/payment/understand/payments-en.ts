@@ -14,7 +14,7 @@ const SAME = '(?:the )?same(?: amount| thing)?(?: again)?';
 const MONEY_WORDS = '(?:(?:some|the|a little|a bit of|any) )?(?:money|cash|funds|payment|something)';
 const NOT_PAID = /^(?:attention|respect|homage|heed|tribute|a visit|your respects)\b/i;
 
-/** Understands an English message as one or more payments, or gives null when it is about something else. */
+/** Reads an English message as one or more payments; null for a message about something else. */
 export function understandPaymentsEn(text: string, history: PaymentHistory): PaymentIntent | null {
   const { marked, amounts } = markAmounts(text);
   const request = coreOf(marked)

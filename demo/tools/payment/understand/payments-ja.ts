@@ -20,7 +20,7 @@ const LATER =
 
 const TO = '(?:宛て?に|あてに|に対して|に|へ|まで)';
 
-/** Understands a Japanese message as one or more payments, or gives null when it is about something else. */
+/** Reads a Japanese message as one or more payments; null for a message about something else. */
 export function understandPaymentsJa(text: string, history: PaymentHistory): PaymentIntent | null {
   const { marked, amounts } = markAmounts(text);
   const mentions =
@@ -39,7 +39,7 @@ export function understandPaymentsJa(text: string, history: PaymentHistory): Pay
   const isAboutMoney = amounts.length > 0 || isSame || isMoneyVerb || /お金|現金/.test(rest);
   if (!isAboutMoney) return null;
   if (LATER.test(rest)) return { kind: 'later' };
-  // A bare noun ("送金", "支払いは") is a word, not yet a request.
+  // Inside a longer message, a noun without a verb ("送金", "支払いは") is no request.
   const isBareNoun = verbs.every((verb) => new RegExp(`^(?:の|を)?${NOUN}$`).test(verb));
   const intent = clausesOf(rest, amounts, history);
   if (isBareNoun && amounts.length === 0 && intent?.kind === 'payments' && /^\s*$/.test(rest)) {
@@ -57,7 +57,7 @@ function fragment(core: string, amounts: Money[], history: PaymentHistory): Paym
   return isWhole ? intent : null;
 }
 
-/** "CarolとDaveに、それぞれ11ドルと22ドル": the first amount for the first name, and so on; null when it is not that. */
+/** "CarolとDaveに、それぞれ11ドルと22ドル": the first amount for the first name, and so on; null for any other sentence. */
 function respectively(rest: string, amounts: Money[]): PaymentIntent | null {
   const groups = new RegExp(
     `^(?<names>[^⟦]+?)${TO}(?:は|も)?[、,\\s]*それぞれ[、,\\s]*(?<marks>⟦\\d+⟧(?:\\s*(?:と|、|,)\\s*⟦\\d+⟧)+)(?:を)?$`,

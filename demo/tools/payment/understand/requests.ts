@@ -1,4 +1,4 @@
-/** One payment as understood so far; what the person has not said yet is absent. */
+/** One payment as understood so far. Fields that the user has not named yet are absent. */
 export interface PaymentRequest {
   amount?: number;
   currency?: string;
@@ -15,14 +15,14 @@ export type PaymentIntent =
   | { kind: 'to-self' }
   | { kind: 'unclear' };
 
-/** What earlier messages settle for "the same", "him" and sentences without a verb. */
+/** Facts of earlier messages, to which "the same", "him" and sentences without a verb refer. */
 export interface PaymentHistory {
   last?: { amount: number; currency: string; recipient: string };
   /** Whether the message before was about a payment, so that "and 20 to Carol" is one too. */
   isTopic: boolean;
 }
 
-/** Whether nothing is missing. */
+/** Whether the amount and the recipient are known. */
 export function isComplete(
   payment: PaymentRequest,
 ): payment is PaymentRequest & { amount: number; currency: string; recipient: string } {

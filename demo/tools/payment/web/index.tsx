@@ -6,7 +6,7 @@ import { translated } from '../../../web/src/i18n/translate.ts';
 import type { CallSentence, PageTool } from '../../../web/src/tools/page-tool.ts';
 import { PAGE, REASONS_JA } from '../texts/index.ts';
 
-/** Payments on the page. */
+/** The page part of the payment tool. */
 const tool: PageTool = {
   name: 'process_payment',
   icon: CreditCard,
@@ -29,7 +29,7 @@ function sentence(
   }
   const isNamed = typeof currency === 'string' && currency !== '';
   const unit = isNamed ? currency : 'USD';
-  // An amount that is rounded in the sentence stands below it too.
+  // If the sentence rounds the amount, the details below it show the exact one.
   const isExact = isShownExactly(amount, unit, language);
   return {
     template: whole,

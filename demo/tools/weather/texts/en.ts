@@ -17,7 +17,7 @@ export const page = {
   } as Record<string, string>,
 };
 
-/** Why there is no weather: the errors of the tool, for the assistant and the user. */
+/** The error texts of the tool, which the assistant and the user see. */
 export const errors = {
   noLocation: 'The location is missing.',
   silent: (location: string) => `The weather service did not answer for ${location}. Try again later.`,
@@ -28,7 +28,7 @@ export const errors = {
   unreadable: (location: string) => `The weather service sent something unexpected for ${location}.`,
 };
 
-/** The note with values that are no measurement. */
+/** The note in the output of sample data. */
 export const sampleNote = 'Sample data, not a real forecast';
 
 /** What the embedded model says about the weather. */

@@ -7,7 +7,7 @@ export const PAGE = { en: en.page, ja: ja.page };
 /** What the embedded model says about the weather, in each language. */
 export const MODEL = { en: en.model, ja: ja.model };
 
-/** The errors of the tool, the note with sample data, and the errors in Japanese. */
+/** The error texts of the tool, the note in sample data, and the error texts in Japanese. */
 export const ERRORS = en.errors;
 export const SAMPLE_NOTE = en.sampleNote;
 export const REASONS_JA = ja.reasons;

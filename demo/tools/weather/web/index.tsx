@@ -5,7 +5,7 @@ import { translated } from '../../../web/src/i18n/translate.ts';
 import type { PageTool } from '../../../web/src/tools/page-tool.ts';
 import { PAGE, REASONS_JA } from '../texts/index.ts';
 
-/** The weather on the page. */
+/** The page part of the weather tool. */
 const tool: PageTool = { name: 'get_weather', icon: CloudSun, words: PAGE, failure, Result };
 
 function failure(errorText: string, language: Language): string | undefined {

@@ -62,10 +62,10 @@ async function load(language: Language): Promise<Pick<Speech, 'language' | 'mess
   );
 }
 
-/** The language of the page, and the way to change it. */
+/** The language of the page with its texts, and a function that changes it. */
 export function useLanguage(): Speech {
   const speech = useContext(Context);
-  if (!speech) throw new Error('A LanguageProvider must stand above.');
+  if (!speech) throw new Error('useLanguage must be called below a LanguageProvider.');
   return speech;
 }
 

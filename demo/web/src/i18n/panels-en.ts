@@ -102,7 +102,7 @@ export const en = {
     refresh: 'Refresh',
     noEvents: 'The agent has written no events in this conversation yet.',
     eventsOff:
-      'This server does not show its events. It does if it listens on this machine only, or was started with DUOLOGUE_INSPECT=1.',
+      'This server does not show ADK events. It shows them when it listens on this machine only, or was started with DUOLOGUE_INSPECT=1.',
     eventsFailed: 'The events could not be loaded.',
     eventsReplay: 'A recording has what was sent and received, but not the agent’s events.',
     eventCount: (count: string) => `${count} events`,
@@ -172,6 +172,8 @@ export const en = {
     allow: 'Allow sound',
     fetching: (now: string, total: string) => `Downloading voice, once: ${now} of ${total} MB.`,
     fetchFailed: 'Voice could not be downloaded.',
+    /** Translates the reason that the server gives for a failed download. */
+    fetchReason: (message: string): string => message,
     tryAgain: 'Try again',
     englishOnly: 'Without a model key, voice understands English only.',
     dismiss: 'Dismiss',

@@ -1,9 +1,19 @@
 import type { PanelTexts } from './panels-en.ts';
+import { type Translations, translated } from './translate.ts';
+
+/** Patterns for the reasons that the server gives for a failed download of voice, each with the Japanese text. */
+const FETCH_REASONS: Translations = [
+  [/could not be downloaded: (\S+) cannot be reached/, '$1 に接続できません。'],
+  [/could not be downloaded: (\S+) answered (\d+)/, '$1 がエラー $2 を返しました。'],
+  [/^The download of (\S+) broke off/, '$1 のダウンロードが途中で切れました。'],
+  [/^(\S+) was downloaded with a wrong checksum/, '$1 のチェックサムが違うため、使用しません。'],
+  [/^(\S+) lacks files/, '$1 に必要なファイルがありません。'],
+];
 
 /** The texts of the side panels, of replays and of voice in Japanese. */
 export const ja: PanelTexts = {
   audit: {
-    intro: 'この会話の承認のすべての段階を、サーバーの記録どおりに表示します。',
+    intro: 'この会話での承認の経過を、サーバーの記録どおりにすべて表示します。',
     none: 'この会話では、まだ承認を求められていません。',
     failed: '記録を読み込めませんでした。',
     refresh: '更新',
@@ -50,7 +60,7 @@ export const ja: PanelTexts = {
     turn: (count) => `ターン ${count}`,
     beforeTurns: '最初のターンの前',
     firstToken: (time) => `最初の文字まで ${time}`,
-    within: (count, time) => `${time} に ${count} 件`,
+    within: (count, time) => `${time} で ${count} 件`,
     rules: '規則',
     toConversation: '会話で表示',
     copyAs: (tool) => `${tool} としてコピー`,
@@ -159,6 +169,7 @@ export const ja: PanelTexts = {
     allow: '音を許可',
     fetching: (now, total) => `音声をダウンロードしています（初回のみ、${total} MB 中 ${now} MB）。`,
     fetchFailed: '音声をダウンロードできませんでした。',
+    fetchReason: (message) => translated(message, FETCH_REASONS) ?? '',
     tryAgain: '再試行',
     englishOnly: 'モデルのキーがない場合、音声は英語だけに対応します。',
     dismiss: '閉じる',

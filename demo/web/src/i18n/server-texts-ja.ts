@@ -64,7 +64,15 @@ const TEXTS: Translations = [
     'サーバーに保存できなかったため、実行されませんでした。',
   ],
   [/^The call was not completed$/, '完了しませんでした。'],
-  [/^Superseded by a newer message$/, '新しいメッセージに置き換えられました。'],
+  [
+    /^The outcome is unknown/,
+    '実行中にサーバーが停止しました。完了したかどうか確認できません。再実行はしていません。',
+  ],
+  [/^(\S+) ran, but its output cannot be written as JSON/, '$1 は実行されましたが、結果を読み取れません。'],
+  [/^The agent no longer has a tool named/, 'このツールは使えなくなりました。'],
+  [/^Approval request timed out$/, '時間内に承認されませんでした。'],
+  [/^The question was not answered in time$/, '時間内に回答がありませんでした。'],
+  [/^Superseded by a newer message$/, '新しいメッセージが送信されたため、取り消されました。'],
   [/^Interrupted by the user$/, 'あなたが停止しました。'],
 ];
 

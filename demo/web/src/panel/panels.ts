@@ -1,6 +1,6 @@
 import type { ComponentType } from 'react';
 
-/** The panels that may stand beside the conversation. */
+/** The panels that can be opened beside the conversation. */
 export type PanelName = 'inspector' | 'audit';
 
 /** The properties that a panel gets. */

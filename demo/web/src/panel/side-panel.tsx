@@ -12,7 +12,7 @@ const CONTENTS: Readonly<Record<PanelName, ComponentType<PanelProps>>> = {
 /** The id of the panel, for code that moves the focus to it. */
 export const PANEL = 'panel';
 
-/** Stands where a panel could not be loaded. */
+/** Shown in place of a panel that could not be loaded. */
 function Missing() {
   const { panel } = useMessages();
   return (
@@ -22,7 +22,7 @@ function Missing() {
   );
 }
 
-/** The place beside the conversation; over it where the screen is narrow. */
+/** Shows a panel beside the conversation, or over it on a narrow page. */
 export function SidePanel({
   name,
   sessionId,
@@ -35,7 +35,7 @@ export function SidePanel({
   const { panel, settings } = useMessages();
   const Content = CONTENTS[name];
   const onKeyDown = (event: KeyboardEvent) => {
-    // A tooltip takes an Escape for itself too, but not from us; what opens over the panel has its own.
+    // React also passes on keys from menus that the panel has opened outside of its element. Their Escape closes only the menu.
     if (event.key === 'Escape' && event.currentTarget.contains(event.target as Node)) onClose();
   };
   return (

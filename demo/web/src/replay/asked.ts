@@ -1,18 +1,19 @@
 import type { WireEvent } from '../wire/wire-event.ts';
 
-/** Something that a page asked a socket for. */
+/** A request that the recorded page sent over a socket. */
 export interface Asked {
   event: WireEvent;
   type: string;
   requestId: string | undefined;
-  /** The message that answered it, as far as the recording tells. */
+  /** The id of the message that answered the request, if the recording has one. */
   answer: string | undefined;
+  /** Whether the page of the replay has sent this request too. */
   isTaken?: true;
 }
 
 const ASKING = ['message', 'tool_result', 'interrupt'];
 
-/** What the sockets of a recording were asked for, in order. */
+/** The requests over the sockets of a recording, in order. */
 export function askedIn(events: readonly WireEvent[]): Asked[] {
   return events.flatMap((event, at): Asked[] => {
     if (event.type !== 'text' || event.direction !== 'out') return [];
@@ -24,13 +25,13 @@ export function askedIn(events: readonly WireEvent[]): Asked[] {
   });
 }
 
-/** A client frame; its fields may stand in `data` or beside the type. */
+/** The type and the fields of a client frame. Its fields are in `data` or beside `type` (B1). */
 export function frameOf(text: string): { type: unknown; data: unknown } {
   const frame = parsed(text);
   return { type: frame.type, data: typeof frame.data === 'object' ? frame.data : frame };
 }
 
-/** The message that began first on a channel after an event. */
+/** The id of the first message that starts on a channel after the event with index `at`. */
 export function startAfter(events: readonly WireEvent[], at: number, channel: number): string | undefined {
   for (const event of events.slice(at + 1)) {
     if (event.type !== 'text' || event.direction !== 'in' || event.channel !== channel) continue;

@@ -3,14 +3,14 @@ import type { WireFact } from '../wire/recorder.ts';
 import type { Recording } from '../wire/recording.ts';
 import type { WireEvent } from '../wire/wire-event.ts';
 
-/** A conversation as the fixtures of the protocol hold it: what the user said, and every block of the server. */
+/** A fixture of the protocol: the messages of the user, and every block that the server sent. */
 export interface Fixture {
   mode: 'sse' | 'bidi';
   input: { messages: { id?: string; role: string; content?: string; parts?: Message['parts'] }[] };
   output: { rawEvents: string[] };
 }
 
-/** How far apart the events of a fixture are, which has no times. */
+/** The time between two events of the recording, because a fixture has no times. */
 const STEP_MS = 40;
 const SESSION = 'fixture';
 
@@ -33,7 +33,7 @@ export function isFixture(value: Record<string, unknown>): boolean {
   );
 }
 
-/** A fixture as a recording. It does not hold what the user answered; the outputs tell. */
+/** Converts a fixture to a recording. A fixture lacks the user's answers, so they are derived from the outputs of the calls. */
 export function recordingOfFixture({ mode, input, output }: Fixture): Recording {
   const blocks = output.rawEvents.map((text) => ({ text, chunk: chunkIn(text) }));
   const facts =
@@ -52,7 +52,7 @@ export function recordingOfFixture({ mode, input, output }: Fixture): Recording 
 
 interface Block {
   text: string;
-  /** Null at the end of a turn or a response. */
+  /** Null for `[DONE]`. */
   chunk: Chunk | null;
 }
 
@@ -134,7 +134,7 @@ class Calls {
   }
 }
 
-/** What the page posts for a call, seeing how it ended. */
+/** The parts that the page posts for a call, derived from the chunk that ended the call; none when no chunk ended it. */
 function partsOf(call: OpenCall, end: Chunk | null): object[] {
   const { toolCallId, toolName, input, runsOn, approvalId } = call;
   if (!end) return [];
@@ -147,7 +147,7 @@ function partsOf(call: OpenCall, end: Chunk | null): object[] {
   return approvalId === null ? [] : [{ type, toolCallId, input, state: 'approval-responded', ...approval }];
 }
 
-/** What the page sends for a call, seeing how it ended. */
+/** The frames that the page sends for a call, derived from the chunk that ended the call; none for a call that timed out. */
 function framesOf(call: OpenCall, end: Chunk | null): object[] {
   const { toolCallId, runsOn, approvalId } = call;
   if (!end || (end.type === 'tool-output-error' && /timed out|^Timeout/.test(end.errorText))) return [];

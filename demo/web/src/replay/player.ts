@@ -11,7 +11,7 @@ export type Pace = 'real' | 'fast';
 /** The state of a replay. */
 export interface ReplayState {
   status: 'playing' | 'paused' | 'ended';
-  /** Whether an event is being played: one that has begun is played to its end, also when it is paused. */
+  /** Whether an event is being played. It is played to its end, even when the user pauses the replay. */
   isBusy: boolean;
   pace: Pace;
   position: number;
@@ -20,9 +20,9 @@ export interface ReplayState {
   matches: boolean | null;
 }
 
-/** How long the page may take to do what it did when it was recorded. */
+/** How long the player waits for the page to do what the recorded page did. */
 const TIMEOUT_MS = 2_000;
-/** Longer than the transports gather deltas. */
+/** Longer than the time for which the transports merge deltas (`mergeMs`). */
 const REST_MS = 30;
 
 /**
@@ -32,7 +32,7 @@ const REST_MS = 30;
 export class ReplayPlayer {
   readonly id = crypto.randomUUID();
   readonly recording: Recording;
-  /** What was played so far; the list grows in place. */
+  /** The events that were played so far. New events are added to the same array. */
   readonly events: WireEvent[] = [];
   readonly dropped = 0;
   private readonly server: RecordedServer;
@@ -73,7 +73,7 @@ export class ReplayPlayer {
     return () => this.watchers.delete(listener);
   };
 
-  /** What the conversation needs to be the recorded one. */
+  /** The options with which the conversation talks to the recorded server. */
   options(toolNames: readonly string[]): Partial<UseDuologueOptions> & { sessionId: string } {
     const { sessionId, events } = this.recording;
     const wasLoaded = events.some(
@@ -82,7 +82,7 @@ export class ReplayPlayer {
     return {
       sessionId,
       fetch: this.server.fetch,
-      // Another tab may show the conversation itself.
+      // Another tab may show the real conversation, which has the same id.
       sharesStream: false,
       WebSocket: this.server.WebSocket,
       tools: Object.fromEntries(
@@ -95,7 +95,7 @@ export class ReplayPlayer {
     };
   }
 
-  /** The chat as it is now. The first one begins the replay. */
+  /** Takes the chat after each render. The first call starts the replay. */
   act(chat: UseDuologueHelpers): void {
     this.chat = chat;
     this.touch();
@@ -154,7 +154,7 @@ export class ReplayPlayer {
     this.become({ status: 'ended', matches: messages.length === 0 ? null : await this.until(isSame) });
   }
 
-  /** Waits as long as it took when it was recorded. */
+  /** Waits for the recorded time between the previous event and the next one. */
   private async gap(): Promise<void> {
     const { position, pace } = this.current;
     const [before, event] = [this.recording.events[position - 1], this.recording.events[position]];
@@ -188,7 +188,7 @@ export class ReplayPlayer {
     await this.until(() => this.chat?.mode === mode);
   }
 
-  /** The page connects by itself, unless it had given up or has said nothing yet. */
+  /** Waits until the page has opened a recorded channel. If the page does not connect by itself, makes it reconnect. */
   private async opened(channel: number): Promise<void> {
     const isThere = () => this.server.isBound(channel);
     if (await this.until(isThere, 100)) return;
@@ -215,7 +215,7 @@ export class ReplayPlayer {
     else void this.chat?.sendMessage({ ...action.message, messageId } as never);
   }
 
-  /** Waits until the chat is at rest. It may have been told something that it has not shown yet. */
+  /** Waits until the chat is ready at two checks in a row: data may have arrived that the chat has not handled yet. */
   private async rest(): Promise<void> {
     const isReady = () => this.chat?.status === 'ready' || this.chat?.status === 'error';
     for (let quiet = 0; quiet < 2 && !this.isStopped; quiet++) {
@@ -276,7 +276,7 @@ function areSame(one: readonly Message[], other: readonly Message[]): boolean {
   return canonical(one) === canonical(other);
 }
 
-/** The same text for the same value, however its fields are ordered. */
+/** The value as JSON with sorted fields, so that equal values have equal texts. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

@@ -16,7 +16,7 @@ export class RecordingError extends Error {
   }
 }
 
-/** Reads a recording of this page, or a fixture of the protocol; throws a `RecordingError`. */
+/** Reads a recording of this page, or a fixture of the protocol. Throws a `RecordingError` for any other text. */
 export function readRecording(text: string): Recording {
   const value = fieldsOf(parse(text));
   if (isFixture(value)) return recordingOfFixture(value as unknown as Fixture);

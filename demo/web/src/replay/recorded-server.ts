@@ -18,13 +18,13 @@ export class RecordedServer {
   private readonly exchanges = new Map<number, Exchange>();
   private readonly open = new Map<number, ReplaySocket>();
   private readonly encoder = new TextEncoder();
-  /** What the sockets of the recording asked for, in order. */
+  /** The requests over the sockets of the recording, in order. */
   private readonly asked: Asked[];
   /** The request ids of the recording, with the ids of the same requests in this replay. */
   private readonly names = new Map<string, string>();
-  /** The message that answered each request, as far as the recording tells. */
+  /** The id of the message that answered each HTTP request, by channel; undefined when the recording has none. */
   private readonly answers: ReadonlyMap<number, string | undefined>;
-  /** The response on which this page watches, and the recorded channels whose chunks it gets, because the recorded page read them in its responses. */
+  /** The watch stream of this page, if the recording has none. It gets the chunks of the channels in `posted`, which the recorded page read in responses. */
   private watching: ReadableStreamDefaultController<Uint8Array> | null = null;
   private readonly posted = new Set<number>();
   private kept = '';
@@ -47,7 +47,7 @@ export class RecordedServer {
     return this.exchanges.has(channel) || this.open.has(channel);
   }
 
-  /** Whether the page has asked for what it asked for with this event. */
+  /** Whether the page has sent the request of a recorded event; true for an event that is no request over a socket. */
   hasAsked(event: WireEvent): boolean {
     return this.asked.every((one) => one.event !== event || one.isTaken);
   }
@@ -63,7 +63,7 @@ export class RecordedServer {
     const found = this.requests.find(
       (request) =>
         !request.isTaken &&
-        // Earlier pages asked to watch by GET.
+        // In older recordings the page requested its watch stream with GET.
         (request.method === method || pathname.endsWith('/watch')) &&
         request.path.split('?')[0] === pathname &&
         isThat(request),
@@ -82,7 +82,7 @@ export class RecordedServer {
     });
   };
 
-  /** The class of sockets of the page. */
+  /** The `WebSocket` class that the page uses. */
   readonly WebSocket = this.socketClass();
 
   /** Delivers recorded data to the page. */
@@ -93,7 +93,7 @@ export class RecordedServer {
       const text = this.renamed(event.text);
       this.exchanges.get(channel)?.body?.enqueue(this.encoder.encode(text));
       if (this.posted.has(channel)) this.pass(text);
-      // A recorded pong answers a recorded ping; the pings of this page are answered at once.
+      // Recorded pongs are left out: `ReplaySocket` answers the pings of this page.
       if (!text.startsWith('{')) this.open.get(channel)?.hear(text);
     }
     if (event.type === 'close' && event.direction === 'in') this.end(channel, event.code, event.reason);
@@ -117,7 +117,7 @@ export class RecordedServer {
     this.onBound();
   }
 
-  /** For a recording of a page that read the responses of its posts and did not watch: this page gets all of them as one stream. */
+  /** Opens a watch stream for a recording without one: the recorded page read the responses to its posts, and this page gets them all in one stream. */
   private watch(sessionId: string): Response {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -141,7 +141,7 @@ export class RecordedServer {
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
   }
 
-  /** The page waits for a word about its post, and hears the response where it watches. */
+  /** Acknowledges a post in the watch stream, where the page also gets the response to it. */
   private accept({ channel, path }: { channel: number; path: string }, requestId: string | undefined): void {
     if (!this.watching || requestId === undefined || !path.endsWith('/stream')) return;
     this.posted.add(channel);
@@ -149,13 +149,13 @@ export class RecordedServer {
     this.tellWatching(blockOf('data-accepted', { requestId, ...(answer && { messageId: answer }) }));
   }
 
-  /** Recorded from a page that gave all its answers in one post: what came of the others is told where the first is answered. */
+  /** Accepts a post that the recording lacks: the recorded page sent several answers in one post, and the response to the first of them has all outcomes. */
   private acceptMore(requestId: string | undefined): Response {
     if (requestId !== undefined) this.tellWatching(blockOf('data-accepted', { requestId }));
     return new Response('data: [DONE]\n\n', { headers: { 'content-type': 'text/event-stream' } });
   }
 
-  /** A card and the end behind it come in one piece, as a server sends them, so that no answer can come in between. */
+  /** Passes text to the watch stream. An approval request is passed together with the `[DONE]` after it, so that the page cannot answer in between. */
   private pass(text: string): void {
     this.kept += text;
     if (this.kept.includes('"tool-approval-request"') && !this.kept.includes('[DONE]')) return;
@@ -174,7 +174,7 @@ export class RecordedServer {
   private renamed(text: string): string {
     let all = text;
     for (const [then, today] of this.names) all = all.replaceAll(then, today);
-    // Earlier servers sent fewer fields of a session.
+    // Older servers sent fewer fields in `data-session`.
     const isOld = all.includes('"type":"data-session"') && !all.includes('"received":');
     return isOld ? all.replace('"data":{', '"data":{"received":[],"open":[],"running":null,') : all;
   }

@@ -9,7 +9,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import { useWire } from '../wire/wire.tsx';
 import { ReplayPlayer } from './player.ts';
 
-/** Takes the place of the composer during a replay, and controls it. */
+/** Takes the place of the message box during a replay, and controls the replay. */
 export default function ReplayBar({ player }: { player: ReplayPlayer }) {
   const words = usePanelTexts().replay;
   const { language } = useLanguage();
@@ -18,7 +18,7 @@ export default function ReplayBar({ player }: { player: ReplayPlayer }) {
     player.subscribe,
     () => player.state,
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was pressed is gone, or cannot be pressed at the end
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the button that was pressed may be removed, or be disabled at the end
   useEffect(() => {
     if (document.activeElement === document.body) focusBox();
   }, [status]);

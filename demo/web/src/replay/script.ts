@@ -2,14 +2,14 @@ import { CONFIRMATION_TOOL, type Message } from 'duologue/protocol';
 import type { WireEvent } from '../wire/wire-event.ts';
 import { frameOf } from './asked.ts';
 
-/** Something that the user did, as far as the wire tells. */
+/** An action of the user, derived from what the page sent. */
 export type Action =
   | { type: 'say'; message: Message; messageId: string | undefined }
   | { type: 'regenerate'; messageId: string | undefined }
   | { type: 'decide'; toolCallId: string; approved: boolean; reason: string | undefined }
   | { type: 'interrupt' };
 
-/** What a browser tool gave. */
+/** The output or the error of a browser tool. */
 export type Output = { output: unknown } | { errorText: string };
 
 interface Part {
@@ -27,7 +27,7 @@ interface TextLog {
   messageId?: string;
 }
 
-/** What the user did that made the page send this. */
+/** The actions of the user that made the page send an event. */
 export function actionsOf(event: WireEvent): Action[] {
   if (event.type === 'request') {
     if (event.method !== 'POST') return [];
@@ -58,7 +58,7 @@ export function actionsOf(event: WireEvent): Action[] {
   }
 }
 
-/** What browser tools gave in the whole recording, by call. */
+/** The outputs and errors of all browser tools in a recording, by call id. */
 export function outputsIn(events: readonly WireEvent[]): Map<string, Output> {
   const outputs = new Map<string, Output>();
   const put = (id: unknown, output: Output) => {
@@ -84,12 +84,12 @@ export function outputsIn(events: readonly WireEvent[]): Map<string, Output> {
   return outputs;
 }
 
-/** Whether the page began to watch the conversation over HTTP. */
+/** Whether the event is the request for a watch stream. */
 export function isWatch(event: WireEvent): boolean {
   return event.type === 'request' && /\/sessions\/[^/]+\/watch(?:\?|$)/.test(event.path);
 }
 
-/** Whether the event is a turn over HTTP. */
+/** Whether the event is a post to `/stream`. */
 export function isStream(event: WireEvent): event is Extract<WireEvent, { type: 'request' }> {
   return event.type === 'request' && event.method === 'POST' && /\/stream$/.test(event.path);
 }

@@ -5,13 +5,13 @@ const PARAMETER = 'session';
 /** The conversation that the page shows. */
 export interface CurrentSession {
   id: string;
-  /** Whether nothing was said in it yet, so that the server knows nothing of it. */
+  /** Whether it has no message yet, so that the server does not know it. */
   isNew: boolean;
   open: (id: string) => void;
   startNew: () => void;
-  /** It is being deleted: a new one takes its place, also where the browser would go back to it. */
+  /** Shows a new conversation instead of one that is being deleted, also in the browser's history. */
   leave: () => void;
-  /** The first message was sent: from now on the address names the conversation. */
+  /** Writes the conversation into the address of the page. Called when it has its first message. */
   keep: () => void;
 }
 

@@ -1,9 +1,9 @@
 import type { SessionEntry } from 'duologue/client';
 
-/** When a conversation was last used, roughly. */
+/** The groups of the list: conversations by the day on which they were last used. */
 export type Day = 'today' | 'yesterday' | 'earlier';
 
-/** The conversations by the day they were last used; days without any are left out. */
+/** Groups conversations by the day on which they were last used, and leaves out empty groups. */
 export function byDay(
   list: readonly SessionEntry[],
   now: Date,
@@ -17,7 +17,7 @@ export function byDay(
     .filter(({ entries }) => entries.length > 0);
 }
 
-/** When something was, as short as it can be said: the time of a day that is named above, else the day. */
+/** A time in few characters: the time of day for today and yesterday, which the heading names; otherwise the date. */
 export function timeOf(at: number, language: string, now = new Date()): string {
   const date = new Date(at);
   const before = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);

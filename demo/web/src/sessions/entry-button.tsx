@@ -2,14 +2,14 @@ import { Ellipsis } from 'lucide-react';
 import type { ComponentProps } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 
-/** What can be done with a conversation in the list. */
+/** The title of a conversation in the list, and the actions of its menu. */
 export interface EntryActions {
   title: string;
   onRename: () => void;
   onRemove: () => void;
 }
 
-/** The button that leads to what can be done with a conversation. */
+/** The button that opens the menu of a conversation. */
 export function EntryButton({ title, ...rest }: { title: string } & ComponentProps<'button'>) {
   const { sessions } = useMessages();
   return (

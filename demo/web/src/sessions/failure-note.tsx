@@ -4,7 +4,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { Sessions } from './use-sessions.ts';
 
-/** Says that the server rejected a change to the list of conversations. */
+/** Says that a change to the list of conversations failed. */
 export function FailureNote({ sessions: { failure, forgetFailure } }: { sessions: Sessions }) {
   const { sessions, errors } = useMessages();
   if (failure === null) return null;

@@ -4,7 +4,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { http } from './http.ts';
 
-/** Asks for the key of a server that wants one. */
+/** Asks the user for the key that the server requires. */
 export function LoginForm({ onEnter }: { onEnter: () => void }) {
   const words = useMessages().login;
   const [key, setKey] = useState('');

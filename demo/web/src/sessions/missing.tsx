@@ -2,7 +2,7 @@ import { SquarePen } from 'lucide-react';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 
-/** What stands in place of a conversation that the server does not have. */
+/** Shown in place of a conversation that the server does not have. */
 export function Missing({ onNew }: { onNew: () => void }) {
   const { errors, sessions } = useMessages();
   return (

@@ -56,7 +56,7 @@ export function SessionItem({
           aria-current={isCurrent ? 'page' : undefined}
           aria-describedby={facts}
           onClick={onOpen}
-          // All of the entry opens it, but for its menu.
+          // A click anywhere in the entry opens the conversation, except on the menu button.
           className="min-w-0 grow truncate text-start outline-none after:absolute after:inset-0 after:rounded-lg focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
         >
           {title}
@@ -76,7 +76,7 @@ export function SessionItem({
   );
 }
 
-/** What the user should know of a conversation before they open it. */
+/** Says that a conversation waits for the user, or that its last answer failed. */
 function State({ entry: { isWaiting, hasFailed } }: { entry: SessionEntry }) {
   const { sessions } = useMessages();
   if (!isWaiting && !hasFailed) return null;
@@ -93,14 +93,14 @@ function RenameForm({
   onEnd,
 }: {
   title: string;
-  /** Ends with a new name or without one, by a key or because the user went elsewhere. */
+  /** Gets the new name, or null to keep the old one. `isByKey`: the user pressed a key, so the focus has to be moved. */
   onEnd: (title: string | null, isByKey: boolean) => void;
 }) {
   const { sessions } = useMessages();
   const [text, setText] = useState(title);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    // The menu that led here gives its focus back first.
+    // The menu that opened this form returns the focus when it closes, so the field is focused after that.
     const timer = setTimeout(() => {
       input.current?.focus();
       input.current?.select();

@@ -9,7 +9,7 @@ import { byDay } from './days.ts';
 import { SessionItem } from './session-item.tsx';
 import type { Sessions } from './use-sessions.ts';
 
-/** All conversations: to go on with one, to begin another. */
+/** The list of all conversations, and a button that starts a new one. */
 export function SessionList({
   sessions,
   current,
@@ -17,7 +17,7 @@ export function SessionList({
 }: {
   sessions: Sessions;
   current: CurrentSession;
-  /** A conversation was chosen; on a phone the list goes away. */
+  /** Called when the user chose a conversation: on a narrow page the drawer with the list closes. */
   onLeave: () => void;
 }) {
   const words = useMessages();

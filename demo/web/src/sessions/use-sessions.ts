@@ -11,31 +11,31 @@ const TITLE_LENGTH = 200;
 
 type Change = { kind: 'rename'; id: string; title: string } | { kind: 'remove'; id: string };
 
-/** The list of conversations, and what can be done with it. */
+/** The list of conversations, and functions that change it. */
 export interface Sessions {
   list: readonly SessionEntry[];
   /** Conversations of the list that the server does not know yet. */
   begun: readonly Begun[];
   /** Whether the list was loaded from the server. */
   isLoaded: boolean;
-  /** Whether the server wants a key first. */
+  /** Whether the server requires a key, so that the user must sign in. */
   isLocked: boolean;
-  /** The last change that the server rejected. */
+  /** The last change of the user that failed; null when there is none. */
   failure: Change['kind'] | null;
   forgetFailure: () => void;
-  /** Asks the server for the list, and lets other tabs do the same: something has changed here. */
+  /** Loads the list from the server, and makes the other tabs load it too. Called when something has changed on this page. */
   refresh: () => Promise<void>;
-  /** The first words of a conversation were said: it stands in the list from now on. */
+  /** Adds a conversation whose first message was sent to the list, before the server lists it. */
   begin: (id: string, title: string) => void;
   rename: (id: string, title: string) => Promise<void>;
-  /** Gives a conversation a name that the user did not choose. */
+  /** Gives a conversation a name that the user did not choose. A failure is not shown. */
   name: (id: string, title: string) => Promise<void>;
   remove: (id: string) => Promise<void>;
 }
 
 /**
- * Keeps the list of conversations, as the other tabs and the server change it. What the user changes is shown at once, and
- * taken back if the server does not do it.
+ * Keeps the list of conversations up to date with the server and the other tabs. A change by the user is shown at once, and
+ * undone if the server rejects it.
  */
 export function useSessions(): Sessions {
   const [known, setKnown] = useState<readonly SessionEntry[]>([]);
@@ -52,7 +52,7 @@ export function useSessions(): Sessions {
       setLoaded(true);
       setLocked(false);
     } catch (error) {
-      // The conversation itself shows that the server cannot be reached.
+      // Other errors are not shown here: the conversation shows that the server cannot be reached.
       if (error instanceof ProtocolError && error.code === 'unauthorized') setLocked(true);
     }
   }, []);

@@ -6,7 +6,7 @@ import type { PanelName } from '../panel/panels.ts';
 import type { Theme } from '../theme/theme.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 
-/** What can be set, and done, from the menu of settings. */
+/** The values and callbacks of the settings menu. */
 export interface Settings {
   button: RefObject<HTMLButtonElement | null>;
   theme: Theme;
@@ -25,7 +25,7 @@ export function SettingsButton({
   ...rest
 }: { button: RefObject<HTMLButtonElement | null> } & ComponentProps<'button'>) {
   const { settings } = useMessages();
-  // The menu, when it is there, wants to know its button too.
+  // Once the menu is loaded, it passes a ref of its own for the button.
   const hold = (node: HTMLButtonElement | null) => {
     button.current = node;
     if (typeof ref === 'function') return ref(node);

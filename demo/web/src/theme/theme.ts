@@ -3,10 +3,10 @@ import { keep, kept } from '../storage/storage.ts';
 
 const STORED = 'duologue.theme';
 
-/** What the user wants: one of the two, or what the system says. */
+/** The appearance that the user chose: light, dark, or that of the operating system. */
 export type Theme = 'light' | 'dark' | 'system';
 
-/** The appearance of the page, and the way to change it. */
+/** The appearance that the user chose, and a function that changes it. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState<Theme>(storedTheme);
   useEffect(() => {
@@ -25,7 +25,7 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   ];
 }
 
-/** Paints the page before the first component does, so that it never flashes. */
+/** Applies the stored appearance before React renders, so that the page does not flash in the other colours. */
 export function paintTheme(): void {
   showTheme(storedTheme(), matchMedia('(prefers-color-scheme: dark)').matches);
 }

@@ -3,30 +3,30 @@ import type { LucideIcon } from 'lucide-react';
 import type { ComponentType } from 'react';
 import type { Language } from '../i18n/language.tsx';
 
-/** Something to begin with that the empty page offers. */
+/** An example message that an empty conversation offers. */
 export interface Suggestion {
   title: string;
   text: string;
 }
 
-/** A sentence with places such as `{amount}`, and what stands in them. */
+/** A sentence with placeholders such as `{amount}`, and their values. */
 export interface CallSentence {
   template: string;
   values: Readonly<Record<string, string>>;
-  /** The arguments that the sentence tells without loss. */
+  /** The names of the arguments that the sentence shows in full, so that the details can leave them out. */
   inSentence: readonly string[];
 }
 
-/** A tool that runs in the browser, for as long as the page lives. */
+/** A browser tool that was started on this page. */
 export interface RunningTool {
   execute: Executor;
-  /** What it adds to the header of the page. */
+  /** A control for the header of the page. */
   Control?: ComponentType;
   /** Called when the user or the agent starts or stops speaking, so that a tool with sound can lower it. */
   duck?(isSpeech: boolean): void;
 }
 
-/** The page's side of a tool: what `web/index.tsx` in its folder exports by default. */
+/** The page part of a tool: the default export of `web/index.tsx` in its folder. */
 export interface PageTool {
   /** The name by which the agent calls it. */
   name: string;
@@ -36,10 +36,10 @@ export interface PageTool {
   suggestionIcons?: readonly LucideIcon[];
   /** Says what a call will do, or did; without it the page says "Run <name>". */
   sentence?(input: Readonly<Record<string, unknown>>, isDone: boolean, language: Language): CallSentence;
-  /** What a failed call told the agent, in the words of the page; undefined leaves it as it is. */
+  /** Translates the error text of a failed call for the user; undefined when it has no translation. */
   failure?(errorText: string, language: Language): string | undefined;
-  /** Shows what a call gave; `isBrief` when what was asked for stands above already. */
+  /** Shows the output of a call. `isBrief`: the arguments are shown above already. */
   Result?: ComponentType<{ output: Readonly<Record<string, unknown>>; isBrief: boolean; className: string }>;
-  /** Begins what a tool of the browser needs; without it the tool runs on the server. */
+  /** Starts a browser tool. A tool without this function runs on the server. */
   start?(): RunningTool;
 }

@@ -11,7 +11,7 @@ const folders = import.meta.glob<PageTool>('../../../tools/*/web/index.tsx', {
   import: 'default',
 });
 
-/** The page's side of every tool in the registry, in its order. */
+/** The page part of every tool in the registry, in the order of the registry. */
 export const PAGE_TOOLS: readonly PageTool[] = TOOLS.flatMap(
   (name) => folders[`../../../tools/${name}/web/index.tsx`] ?? [],
 );
@@ -21,13 +21,13 @@ export function pageTool(name: string): PageTool | undefined {
   return PAGE_TOOLS.find((tool) => tool.name === name);
 }
 
-/** What the page calls a tool. */
+/** The title of a tool on the page; its own name if the page does not know the tool. */
 export function toolTitle(name: string, messages: Messages, language: Language): string {
   if (name === CONFIRMATION_TOOL) return messages.tools.confirmation;
   return pageTool(name)?.words[language].title ?? name;
 }
 
-/** The tools that run in this page: what runs them, and what they add to its header. */
+/** The browser tools of this page: their functions, and their controls for the header. */
 export interface RunningTools {
   executors: Executors;
   controls: ReactNode;

@@ -15,7 +15,7 @@ export interface ToolPart {
     | 'output-denied';
   input?: unknown;
   output?: unknown;
-  /** Whether the output is only progress: the tool still runs. */
+  /** Whether the output is only progress, because the tool still runs. */
   preliminary?: boolean;
   errorText?: string;
   toolMetadata?: {
@@ -38,7 +38,7 @@ export interface ToolPart {
   };
 }
 
-/** Whether a call has given its output; progress that it shows while it runs is none. */
+/** Whether a call has its output. A preliminary output is only progress. */
 export function hasOutput(part: ToolPart): boolean {
   return part.state === 'output-available' && part.preliminary !== true;
 }
@@ -48,7 +48,7 @@ export function isInProgress(part: ToolPart): boolean {
   return part.state === 'output-available' && part.preliminary === true;
 }
 
-/** The part as a tool call; null when it shows something else. */
+/** The part as a tool call; null for any other part. */
 export function asToolPart(part: MessagePart): ToolPart | null {
   return 'toolCallId' in part ? (part as unknown as ToolPart) : null;
 }
@@ -58,7 +58,7 @@ export function toolName(part: ToolPart): string {
   return part.type === 'dynamic-tool' ? (part.toolName ?? '') : part.type.replace(/^tool-/, '');
 }
 
-/** A value as an object whose fields may be read; an empty one when it is something else. */
+/** The value if it is an object, otherwise an empty object. A list is no object here. */
 export function fields(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

@@ -1,7 +1,7 @@
 import { useMessages } from '../i18n/language.tsx';
 import { fields, isInProgress, type ToolPart } from './tool-part.ts';
 
-/** Shows the latest progress of a call that runs: its text, and a bar where the tool says how far it is. */
+/** Shows the latest progress of a running call: its text, and a bar if the tool reports a share. */
 export function ToolProgress({ part, className = '' }: { part: ToolPart; className?: string }) {
   const { tools } = useMessages();
   if (!isInProgress(part)) return null;
@@ -21,7 +21,7 @@ export function ToolProgress({ part, className = '' }: { part: ToolPart; classNa
   );
 }
 
-/** What a preliminary output says: the text of a tool, and how much is done, from 0 to 1. Any other value is shown as JSON. */
+/** The text of a preliminary output, and the share that is done, from 0 to 1. A value with neither is shown as JSON. */
 function progressIn(output: unknown): { text: string; share: number | null } {
   if (typeof output === 'string') return { text: output, share: null };
   const { message, text, status, progress } = fields(output);

@@ -1,14 +1,14 @@
 import { pageTool } from './page-tools.tsx';
 import { fields, type ToolPart, toolName } from './tool-part.ts';
 
-/** The output of a call in plain words; nothing where the answer of the assistant says enough. */
+/** Shows the output of a call, if its tool has a component for that. */
 export function ToolResult({
   part,
   isBrief = false,
   className = '',
 }: {
   part: ToolPart;
-  /** Whether what was asked for stands above already. */
+  /** Whether the arguments of the call are shown above already. */
   isBrief?: boolean;
   className?: string;
 }) {

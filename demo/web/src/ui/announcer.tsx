@@ -1,11 +1,11 @@
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react';
 
-/** Says a sentence: at once, or when the screen reader has a moment. */
+/** Makes screen readers read a text: at once, or after what they are reading now. */
 type Announce = (text: string, isUrgent?: boolean) => void;
 
 const Context = createContext<Announce>(() => undefined);
 
-/** Holds the region from which screen readers are told what happened out of their sight. */
+/** Provides `useAnnounce`, and the live regions whose texts screen readers read aloud. */
 export function Announcer({ children }: { children: ReactNode }) {
   const [urgent, setUrgent] = useState({ text: '', count: 0 });
   const [calm, setCalm] = useState({ text: '', count: 0 });
@@ -26,7 +26,7 @@ export function Announcer({ children }: { children: ReactNode }) {
   );
 }
 
-/** Says a sentence to screen readers. */
+/** The function that makes screen readers read a text. */
 export function useAnnounce(): Announce {
   return useContext(Context);
 }

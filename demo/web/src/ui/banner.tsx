@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { handFocusOn } from '../composer/focus-box.ts';
 
-/** A line above the place where one writes: what is the matter, and what to do about it. */
+/** A line above the message box: a problem or a hint, with buttons for what the user can do. */
 export function Banner({
   id,
   icon,

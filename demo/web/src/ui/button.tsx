@@ -1,7 +1,7 @@
 import type { ComponentProps } from 'react';
 
 const LOOKS = {
-  // Where the browser takes colours away, the border is what is left of it.
+  // In forced-colours mode the browser removes the background, and only the border is visible.
   accent: 'border border-transparent bg-accent text-on-accent hover:bg-accent-hover',
   quiet: 'border border-line-strong bg-surface text-ink hover:bg-sunken',
   danger: 'border border-bad-line bg-surface text-bad hover:bg-bad-tint',
@@ -9,7 +9,7 @@ const LOOKS = {
   plain: 'text-soft hover:bg-sunken hover:text-ink',
 } as const;
 
-/** A button with words on it. */
+/** A button with a text. */
 export function Button({
   look = 'quiet',
   className = '',

@@ -2,14 +2,14 @@ import { Check } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import type { ReactNode } from 'react';
 
-/** How an entry of a menu looks. */
+/** The classes of a menu item. */
 export const MENU_ITEM =
   'flex items-center gap-3 rounded-lg px-3 py-2 outline-none select-none data-highlighted:bg-sunken data-disabled:opacity-50';
 
-/** How a menu looks. */
+/** The classes of a menu. */
 export const MENU = 'z-50 animate-fade rounded-2xl border border-line bg-surface p-1.5 text-sm shadow-float';
 
-/** Entries of a menu of which one is chosen. */
+/** A group of menu items of which one is chosen. */
 export function ChoiceGroup({
   label,
   value,
@@ -29,7 +29,7 @@ export function ChoiceGroup({
   );
 }
 
-/** One of the entries to choose from. */
+/** An item of a `ChoiceGroup`. */
 export function Choice({ value, children }: { value: string; children: ReactNode }) {
   return (
     <DropdownMenu.RadioItem value={value} data-value={value} className={MENU_ITEM}>
@@ -41,7 +41,7 @@ export function Choice({ value, children }: { value: string; children: ReactNode
   );
 }
 
-/** The line between groups of entries. */
+/** The line between groups of menu items. */
 export function MenuLine() {
   return <DropdownMenu.Separator className="my-1.5 h-px bg-line" />;
 }

@@ -5,7 +5,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { Button } from './button.tsx';
 import type { Question } from './question.ts';
 
-/** The question itself. */
+/** The dialog that asks the question. */
 export default function ConfirmDialog({ title, text, action, isOpen, opener, onAnswer }: Question) {
   const messages = useMessages();
   const before = useRef<Element | null>(null);

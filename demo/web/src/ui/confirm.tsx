@@ -6,7 +6,7 @@ const Dialog = lazy<ComponentType<Question>>(() =>
   import('./confirm-dialog.tsx').catch(() => ({ default: BrowserDialog })),
 );
 
-/** Asks once before something that cannot be undone. */
+/** Asks the user to confirm an action that cannot be undone. */
 export function Confirm(question: Question) {
   const [wasOpen, setWasOpen] = useState(false);
   if (question.isOpen && !wasOpen) setWasOpen(true);

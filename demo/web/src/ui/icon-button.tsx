@@ -1,7 +1,7 @@
 import { Tooltip } from 'radix-ui';
 import type { ComponentProps, FocusEvent, ReactNode } from 'react';
 
-/** A button that shows a picture, and says its name to a pointer and to a screen reader. */
+/** A button with an icon. Its label is its tooltip, and its name for screen readers. */
 export function IconButton({
   label,
   hint = label,
@@ -13,11 +13,11 @@ export function IconButton({
   ...rest
 }: ComponentProps<'button'> & {
   label: string;
-  /** What a pointer is told, when that is more than the name. */
+  /** The text of the tooltip, if it says more than the label. */
   hint?: string;
   children: ReactNode;
   isRound?: boolean;
-  /** Whether it stands for something that the user must not forget: a camera that is on, a microphone that is muted. */
+  /** Whether the button shows a state that the user must not forget, such as a camera that is on. */
   isWarning?: boolean;
 }) {
   const look = isWarning
@@ -51,7 +51,7 @@ export function IconButton({
   );
 }
 
-/** Whether the focus returns from a closed menu or dialog: the user knows the button then, and a tooltip would be in the way. */
+/** Whether the focus returns from a closed menu or dialog. The user has just used the button then, so no tooltip is shown. */
 function isGivenBack({ currentTarget, relatedTarget }: FocusEvent): boolean {
   if (!(relatedTarget instanceof Element)) return true;
   const left = relatedTarget.closest('[role=menu], [role=dialog], [role=alertdialog]');

@@ -1,4 +1,4 @@
-/** Whether the keys of this machine have Apple's names. */
+/** Whether this is a device of Apple, whose keys have other names. */
 export function isApple(): boolean {
   return /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? '');
 }

@@ -1,6 +1,6 @@
 import { type ComponentType, lazy, type ReactElement, Suspense, useState } from 'react';
 
-/** What a button that opens something does until that is there. */
+/** The properties of a button whose menu or dialog is not loaded yet. */
 export interface Opener {
   'aria-haspopup': 'menu' | 'dialog';
   onClick: () => void;
@@ -9,8 +9,8 @@ export interface Opener {
 }
 
 /**
- * Makes something that a button opens, a menu or a dialog, and that is loaded when it is first wanted. Until then, and where there is no network to load it with, its button
- * stands alone.
+ * Makes a component for a button with a menu or dialog that is loaded on first use. Until then, and if the load fails, only
+ * the button is shown.
  */
 export function onDemand<P extends object>(
   load: () => Promise<{ default: ComponentType<P> }>,

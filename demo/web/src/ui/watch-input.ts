@@ -1,6 +1,6 @@
 /**
- * Notes at the root of the page whether a pointer or the keyboard was used last. Menus and cards move the focus themselves,
- * and the browser then shows a ring to people who only used the mouse.
+ * Writes to the root element whether the user last used a pointer or the keyboard. Menus and cards move the focus themselves,
+ * and the browser would then show a focus ring to users who only use the mouse.
  */
 export function watchInput(): void {
   const note = (input: 'pointer' | 'keyboard') => () => {

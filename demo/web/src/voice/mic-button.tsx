@@ -4,7 +4,7 @@ import { useRef } from 'react';
 import type { PanelTexts } from '../i18n/panels.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 
-/** Shorter than this is a tap, not holding. */
+/** A press that is shorter than this is a tap. */
 const TAP_MS = 300;
 
 /** The button of the microphone. While it is held, the microphone is on (push to talk). A short press turns hands-free on or off. */

@@ -1,15 +1,15 @@
 import { useState } from 'react';
 import { keep, kept } from '../storage/storage.ts';
 
-/** How readily sound counts as speech, hands-free. */
+/** How readily sound counts as speech in hands-free mode. */
 export type Sensitivity = 'low' | 'medium' | 'high';
 
-/** From 0 to 1, as detectors want it. */
+/** The sensitivity as detectors take it, from 0 to 1. */
 export const DEGREES: Readonly<Record<Sensitivity, number>> = { low: 0.2, medium: 0.5, high: 0.8 };
 
 const STORED = 'duologue.sensitivity';
 
-/** How readily sound counts as speech, as the user wants it; it is remembered. */
+/** The sensitivity that the user chose. The choice is kept in the browser. */
 export function useSensitivity(): [Sensitivity, (wanted: Sensitivity) => void] {
   const [sensitivity, setSensitivity] = useState<Sensitivity>(() => {
     const stored = kept('localStorage', STORED);

@@ -7,7 +7,7 @@ interface Tensor {
 interface Model {
   run(feeds: Record<string, Tensor>): Promise<Record<string, Tensor>>;
 }
-/** The runtime of the model, as far as it is used. */
+/** The part of onnxruntime-web that is used here. */
 export interface Runtime {
   env: { wasm: { numThreads: number; wasmPaths: string } };
   Tensor: new (type: string, data: Float32Array | BigInt64Array, dims: readonly number[]) => Tensor;
@@ -25,7 +25,7 @@ const MEMORY = [2, 1, 128] as const;
 /** Frames that may wait: a machine that is too slow loses some instead of falling behind. */
 const MAX_WAITING = 16;
 
-/** A model that tells speech from other sounds, such as a door. The server must have fetched its files. */
+/** Loads a model that distinguishes speech from other sounds, such as a door. The server must have downloaded its files. */
 export async function loadSilero(): Promise<(sensitivity: number) => DetectSpeech> {
   const [runtime, model] = await Promise.all([
     import(/* @vite-ignore */ `${RUNTIME}ort.wasm.bundle.min.mjs`) as Promise<Runtime>,
@@ -34,7 +34,7 @@ export async function loadSilero(): Promise<(sensitivity: number) => DetectSpeec
   return silero(runtime, RUNTIME, new Uint8Array(model));
 }
 
-/** The detector, on a runtime whose files lie in a folder. */
+/** Creates the detector with a given runtime. `folder` is the address of its WebAssembly files, `bytes` is the model. */
 export async function silero(
   { env, Tensor, InferenceSession }: Runtime,
   folder: string,

@@ -1,4 +1,4 @@
-/** How many of the last frames, of 32 ms each, must sound like speech before it has begun. */
+/** Speech begins when `SPEECH_FRAMES` of the last `WITHIN` frames (32 ms each) sound like speech. */
 const SPEECH_FRAMES = 2;
 const WITHIN = 3;
 /** At this likelihood one frame is enough for speech to begin: noise does not reach it, and a delay would cut off the first sound. */

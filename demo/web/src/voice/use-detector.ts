@@ -5,8 +5,8 @@ import type { loadSilero } from './silero.ts';
 import { type Preparation, usePreparation } from './use-preparation.ts';
 
 /**
- * The detector of speech for hands-free: loudness at first; a model once hands-free was used and the server has fetched it. Says how far
- * the download is.
+ * Passes the speech detector for hands-free to `use`: at first one for loudness, and a model once the user has used hands-free and the
+ * model is loaded. Returns the state of the download.
  */
 export function useDetector(
   isWanted: boolean,

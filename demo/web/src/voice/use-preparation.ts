@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 
-/** Whether a part of voice that the server fetches on demand is there. */
+/** Whether the files of voice that the server downloads on demand are there. */
 export type Preparation =
   | { status: 'unknown' }
   | { status: 'absent'; total: number }
@@ -8,12 +8,15 @@ export type Preparation =
   | { status: 'ready' }
   | { status: 'failed'; message: string };
 
-/** What came of preparing a part: it was there already, it had to be fetched first, or it cannot be had. */
+/** The result of `prepare`: the files were there already, had to be downloaded first, or could not be downloaded. */
 export type Prepared = 'there' | 'fetched' | 'missing';
 
 const LOOK_MS = 400;
 
-/** Asks the server whether a part of voice is there. `prepare` makes the server fetch it, once, and follows the download. A server without this route needs no preparation. */
+/**
+ * Asks the server whether its files of voice are there. `prepare` makes the server download missing ones, and waits for the download. A server
+ * without this route needs no files.
+ */
 export function usePreparation(path: string): { now: Preparation; prepare: () => Promise<Prepared> } {
   const [now, setNow] = useState<Preparation>({ status: 'unknown' });
   const isHere = useRef(true);

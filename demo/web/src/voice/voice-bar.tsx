@@ -14,7 +14,7 @@ import { KEY_NAME } from './use-hold-key.ts';
 import type { Preparation } from './use-preparation.ts';
 import { VoiceMenu } from './voice-menu.tsx';
 
-/** Who speaks, whether microphone and camera are on, and everything that can be done about it. */
+/** The bar with the state of voice (who speaks, what is on) and with its controls. */
 export function VoiceBar({
   voice,
   words,
@@ -32,7 +32,7 @@ export function VoiceBar({
   words: PanelTexts['voice'];
   camera: ReturnType<typeof useCamera>;
   devices: VoiceDevices;
-  /** How far the download of the better detector is; null where none is wanted. */
+  /** The state of the download of the better speech detector; null while hands-free is off. */
   detector: Preparation | null;
   /** The state of the user's last speech, such as interim words or a pending transcription. */
   heard: HeardSoFar;
@@ -166,7 +166,7 @@ function statusOf(
 ): string {
   if (voice.status === 'paused') return words[voice.why];
   if (voice.status !== 'off' && voice.status !== 'starting' && !isConnected) return words.waiting;
-  // The line above says why the microphone is off.
+  // The error above the bar says why the microphone is off.
   if (voice.status === 'off' && voice.error?.code === 'deaf') return '';
   if (voice.status === 'hearing') return words.hearing;
   if (voice.speaker === 'agent') return words.agent;

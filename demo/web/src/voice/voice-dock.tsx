@@ -25,7 +25,7 @@ export default function VoiceDock({
   onSpeech,
 }: {
   duologue: UseDuologueHelpers;
-  /** Where the button stands. */
+  /** The element for the microphone button; null until it is rendered. */
   slot: HTMLElement | null;
   onMode: (mode: Mode) => void;
   /** Called when the user or the agent starts or stops speaking, so that music can be lowered. */
@@ -53,7 +53,7 @@ export default function VoiceDock({
   useEffect(() => {
     if (speaker !== 'agent') return;
     const onKeyDown = (event: KeyboardEvent) => {
-      // A menu or dialog that is open takes it for itself.
+      // An open menu or dialog handles Escape itself.
       const isTaken = event.target instanceof Element && event.target.closest('[role=menu], [role=dialog]');
       if (event.key === 'Escape' && !isTaken) interrupt();
     };
@@ -77,7 +77,7 @@ export default function VoiceDock({
   useHoldKey(
     isOpen && isReady,
     () => {
-      // On a page where voice was not used yet, the first hold only opens it, or says how: the next one talks.
+      // While voice is closed, holding the key only opens it, or shows a hint if its files are missing. Holding it again talks.
       if (isOpen && isReady) void press();
       else if (isReady) void prepare();
       else if (!isOpen) showHint(true);
@@ -154,7 +154,7 @@ export default function VoiceDock({
         <Banner
           id="voice-failed"
           icon={<CircleAlert className="size-4" />}
-          text={`${words.fetchFailed} ${now.message}`}
+          text={`${words.fetchFailed} ${words.fetchReason(now.message)}`}
           look="border-bad-line bg-bad-tint"
         >
           <Button onClick={() => void fetchVoice()}>{words.tryAgain}</Button>

@@ -2,10 +2,10 @@ import { ScanSearch } from 'lucide-react';
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 
-/** Something on the page that rows of the inspector are about. */
+/** The message or the call that rows of the inspector are about. */
 export type Target = { messageId: string } | { toolCallId: string };
 
-/** What ties the conversation and the inspector together. */
+/** The state that the conversation and the inspector share. */
 interface Inspection {
   /** Whether the inspector is open. */
   isOpen: boolean;
@@ -16,19 +16,19 @@ interface Inspection {
 
 const Context = createContext<Inspection>({ isOpen: false, target: null, inspect: () => undefined });
 
-/** Stands above the conversation and the inspector. */
+/** Provides the state that the conversation and the inspector share. */
 export function InspectionProvider({ isOpen, children }: { isOpen: boolean; children: ReactNode }) {
   const [target, inspect] = useState<Target | null>(null);
   const inspection = useMemo(() => ({ isOpen, target: isOpen ? target : null, inspect }), [isOpen, target]);
   return <Context value={inspection}>{children}</Context>;
 }
 
-/** What ties the conversation and the inspector together. */
+/** The state that the conversation and the inspector share. */
 export function useInspection(): Inspection {
   return useContext(Context);
 }
 
-/** Leads from something on the page to its rows, while the inspector is open. */
+/** A button that shows the rows of a message or call in the inspector; nothing while the inspector is closed. */
 export function InspectButton({ target, className = '' }: { target: Target; className?: string }) {
   const { settings } = useMessages();
   const { isOpen, inspect } = useInspection();

@@ -1,10 +1,10 @@
 import type { WireEvent } from './wire-event.ts';
 
-/** How much is kept; what is older goes. */
+/** The largest number of events and characters to keep. Older events are discarded. */
 const MAX_EVENTS = 20_000;
 const MAX_CHARACTERS = 16_000_000;
 
-/** An event without what the recorder adds to it. */
+/** An event without its time, which the recorder adds. */
 export type WireFact = WireEvent extends infer E ? (E extends WireEvent ? Omit<E, 'at'> : never) : never;
 
 /** Records the wire events of a conversation up to a limit, for the inspector. */
@@ -21,7 +21,7 @@ export class WireRecorder {
     this.now = now;
   }
 
-  /** The events that are kept, oldest first. The list grows in place. */
+  /** The events that are kept, oldest first. */
   get events(): readonly WireEvent[] {
     return this.kept;
   }
@@ -44,13 +44,13 @@ export class WireRecorder {
     if (this.watchers.size > 0) this.tellSoon();
   }
 
-  /** Calls the listener after something was recorded, at most once a frame; the returned function ends that. */
+  /** Calls the listener after events were recorded, at most every 50 ms. The returned function unsubscribes. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.watchers.add(listener);
     return () => this.watchers.delete(listener);
   };
 
-  /** Drops a quarter at once, so that a full recorder does not move its list with every event. */
+  /** Discards a quarter at once, so that a full recorder does not copy its list for every event. */
   private shorten(): void {
     let count = this.kept.length > MAX_EVENTS ? MAX_EVENTS / 4 : 0;
     let rest = this.characters;

@@ -2,7 +2,7 @@ import type { Message } from 'duologue/protocol';
 import type { Mode } from 'duologue/react';
 import type { WireEvent } from './wire-event.ts';
 
-/** What happened on the wire of one conversation, as a file: enough to see it again without a server. */
+/** The content of a file with the wire events of one conversation, which the page can replay without a server. */
 export interface Recording {
   format: 'duologue-recording';
   version: 1;

@@ -18,7 +18,7 @@ interface Wire {
   recorder: WireRecorder;
   fetch: typeof fetch;
   WebSocket: NonNullable<UseDuologueOptions['WebSocket']>;
-  /** The recording that is being seen again, instead of the live conversation. */
+  /** The replay that the page shows instead of the live conversation; null when there is none. */
   replay: ReplayPlayer | null;
   showReplay: (player: ReplayPlayer | null) => void;
   /** The conversation on the page, for the panels beside it. */
@@ -56,14 +56,14 @@ export function WireProvider({ children }: { children: ReactNode }) {
   return <Context value={wire}>{children}</Context>;
 }
 
-/** The wire of the page. */
+/** The recorder of the page, its recording `fetch` and `WebSocket`, and the replay. */
 export function useWire(): Wire {
   const wire = useContext(Context);
-  if (!wire) throw new Error('A WireProvider must stand above.');
+  if (!wire) throw new Error('useWire must be called below a WireProvider.');
   return wire;
 }
 
-/** The options of the conversation with the wire in them: the tapped one, or that of the recording that is seen again. */
+/** The options of the conversation with a `fetch` and a `WebSocket` that record everything, or with those of the replay. */
 export function useWireOptions(options: UseDuologueOptions): UseDuologueOptions {
   const { replay, fetch, WebSocket } = useWire();
   const mode = useSyncExternalStore(
