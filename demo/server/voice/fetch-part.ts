@@ -48,7 +48,9 @@ export async function fetchPart(
     const { address, headers } = withoutPassword(new URL(part.tarball, registry));
     const { origin } = address;
     const response = await fetch(address, { signal, headers }).catch((error: unknown) => {
-      throw new Error(`${part.name} could not be downloaded: ${origin} cannot be reached (${reasonOf(error)}).`);
+      throw new Error(
+        `${part.name} could not be downloaded: ${origin} cannot be reached (${reasonOf(error)}).`,
+      );
     });
     if (!response.ok || !response.body) {
       throw new Error(`${part.name} could not be downloaded: ${origin} answered ${response.status}.`);

@@ -29,7 +29,7 @@ test.each([
     expect(press).toHaveBeenCalledOnce();
     await key('keyup', 'Control');
     expect(release).toHaveBeenCalledOnce();
-    // A shortcut is none.
+    // Another key while the key is held makes it a shortcut, so `press` is not called again.
     await key('keydown', 'Control');
     await key('keydown', 'c');
     await act(async () => vi.advanceTimersByTime(1000));

@@ -161,7 +161,7 @@ describe('the rules of the protocol', () => {
     const numbers = rulesOf(type);
     expect(numbers.length).toBeGreaterThan(0);
     expect(numbers.filter((number) => !rules.has(number))).toEqual([]);
-    // The list of all data says little of each: one that has a rule of its own is told by it.
+    // C10 only lists all data chunks. A chunk with a rule of its own must show that rule.
     const own = [...rules].filter(([number, text]) => number !== 'C10' && text.includes(`\`${type}\``));
     if (type.startsWith('data-') && own.length > 0) expect(numbers).not.toEqual(['C10']);
   });
@@ -216,7 +216,7 @@ describe('a recording without its words', () => {
     sessionId: 'a',
     recordedAt: '',
     isCut: false,
-    // Over HTTP blocks are cut anywhere.
+    // Over HTTP a block may arrive in several pieces, as on channel 2.
     events: [
       ...conversation,
       { at: 200, channel: 2, type: 'response', status: 200, contentType: 'text/event-stream' },

@@ -13,7 +13,7 @@ import { byDay } from '../src/sessions/days.ts';
 import { failureText } from '../src/tools/failure-text.ts';
 import { PAGE_TOOLS } from '../src/tools/page-tools.tsx';
 
-/** Every sentence of a table by its path; functions by how many places they have. */
+/** The paths of all texts in a catalogue; functions with the number of their parameters. */
 function shape(table: object, path = ''): string[] {
   return Object.entries(table).flatMap(([name, value]) => {
     const at = `${path}.${name}`;

@@ -4,11 +4,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { usePictures } from '../src/images/use-pictures.ts';
 import { mountHook, until } from './support/mount.tsx';
 
-/** The pictures that the browser is still decoding, by their size in bytes. */
+/** Functions that finish the decoding of a picture, by the size of the picture in bytes. */
 const decoding = new Map<number, () => void>();
 
 beforeEach(() => {
-  // jsdom cannot decode pictures: here they are decoded when the test says so.
+  // jsdom cannot decode pictures. This replacement ends the decoding when the test calls the function in `decoding`.
   vi.stubGlobal('createImageBitmap', ({ size }: Blob) => {
     const bitmap = { width: 8, height: 8, close: () => undefined };
     return new Promise((resolve) => decoding.set(size, () => resolve(bitmap)));

@@ -9,7 +9,7 @@ const HALF: Preparation = { status: 'fetching', bytes: 50, total: 100 };
 const READY: Preparation = { status: 'ready' };
 const FAILED: Preparation = { status: 'failed', message: 'There is no network.' };
 
-/** What was asked of the server. */
+/** The requests that the page sent. */
 let asked: string[] = [];
 beforeEach(() => {
   asked = [];
@@ -20,7 +20,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** A server that answers with one after the other, and takes its time for each. */
+/** A server that answers each request with the next state, after `takesMs`. */
 function answering(states: Preparation[], takesMs = 0): void {
   const left = [...states];
   vi.stubGlobal('fetch', async (path: string, { method }: { method: string }) => {
@@ -31,7 +31,7 @@ function answering(states: Preparation[], takesMs = 0): void {
   });
 }
 
-/** What comes of preparing, on a page that has looked once. */
+/** The result of `prepare`, and the state after it, on a page that has asked the server once before. */
 async function prepared() {
   const hook = await mountHook(() => usePreparation('/voice'));
   await act(() => vi.runAllTimersAsync());

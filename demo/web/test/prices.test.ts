@@ -19,10 +19,10 @@ test('an answer of a known model has a price, that of another one has none', () 
 test('sound has its own price, and counts that do not add up are no failure', () => {
   const at = new Date(2026, 10, 1);
   const spoken = (input: number) => ({ ...usage, audio: { input, output: null, cacheRead: null } });
-  // Dollars a million tokens of input: text 0.5, sound 3.
+  // US dollars for a million tokens of input: 0.5 for text, 3 for sound.
   expect(priceOf(spoken(500_000), 'gemini-live-2.5-flash-native-audio', at)).toBeCloseTo(1.75, 9);
   expect(priceOf(spoken(1_000_001), 'gemini-live-2.5-flash-native-audio', at)).toBeCloseTo(3, 9);
-  // No list has its price yet: unknown, not nothing.
+  // The price list does not have this model yet, so the price is unknown (null) and not 0.
   expect(priceOf(spoken(500_000), 'gemini-3.8-live', at)).toBe(null);
 });
 

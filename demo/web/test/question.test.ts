@@ -30,7 +30,7 @@ describe('the question of a card', () => {
 
   test.each([
     [{ amount: 50, recipient: 'Alice', currency: 'USD', note: 'rent' }, ['recipient', 'amount', 'currency']],
-    // Rounded in the sentence, so told in full below it.
+    // The sentence rounds this amount, so the details show it in full.
     [{ amount: 0.001, recipient: 'Alice' }, ['recipient']],
     [{ amount: 1.5, recipient: 'Alice', currency: 'JPY' }, ['recipient', 'currency']],
     [{ amount: 50, recipient: 'Alice', currency: { code: 'EUR' } }, ['recipient', 'amount']],

@@ -30,7 +30,7 @@ test('a conversation that is deleted is none that the browser goes back to', asy
 describe('the list of conversations', () => {
   afterEach(() => vi.unstubAllGlobals());
 
-  /** A server with two conversations; what it answers to anything but a question for the list is up to the test. */
+  /** A server with two conversations. It answers a GET with the list, and any other request with `answer`. */
   function serve(answer: () => Promise<Response>) {
     const sessions = ['b', 'a'].map((id, index) => ({ id, title: id, createdAt: 0, updatedAt: 2 - index }));
     vi.stubGlobal('fetch', (_path: string, init?: RequestInit) =>
@@ -123,7 +123,7 @@ describe('the focus', () => {
     [...document.querySelectorAll<HTMLElement>(role)].find(
       (one) => (one.getAttribute('aria-label') ?? one.textContent) === name,
     ) ?? null;
-  /** Opens the menu of the only conversation and chooses from it, with keys. */
+  /** Opens the menu of the only conversation and chooses an item with the keyboard. */
   async function choose(item: string) {
     await until(() => expect(named('button', 'Actions for a')).not.toBe(null));
     await act(async () => named('button', 'Actions for a')?.focus());
@@ -132,7 +132,7 @@ describe('the focus', () => {
     await act(async () => named('[role=menuitem]', item)?.focus());
     await key(document.activeElement, 'Enter');
   }
-  /** A server with one conversation, until it is deleted. */
+  /** A server with one conversation, which can be renamed and deleted. */
   function serve() {
     let sessions = [{ id: 'a', title: 'a', createdAt: 0, updatedAt: 1 }];
     vi.stubGlobal(
@@ -186,7 +186,7 @@ describe('the name of a conversation', () => {
     role,
     parts: [{ type: 'text' as const, text }],
   });
-  /** A page that shows a conversation with this name, or with one that the server does not tell yet. */
+  /** A hook for a conversation with this stored name; undefined: the list of the server is not loaded yet. */
   const named =
     (title: string | null | undefined, texts: string, given: string[], sign: string | null = null) =>
     () =>

@@ -9,7 +9,7 @@ import { expect, test, vi } from 'vitest';
 const web = fileURLToPath(new URL('..', import.meta.url));
 const library = fileURLToPath(new URL('../../../src/', import.meta.url));
 
-/** What the page loads before anyone does anything: its entry, and everything that the entry imports at once. */
+/** The files that the page loads at first: its entry, and everything that the entry imports statically. */
 function firstFiles(manifest: Manifest, name: string, seen = new Set<string>()): Set<string> {
   const chunk = manifest[name];
   if (!chunk || seen.has(chunk.file)) return seen;
@@ -20,7 +20,7 @@ function firstFiles(manifest: Manifest, name: string, seen = new Set<string>()):
 }
 
 test('the page loads at most 185 kB at first; answers, Markdown, colours and music come when they are needed', async () => {
-  // React looks at this to tell a test from the real thing.
+  // With this value the build contains React's production code.
   vi.stubEnv('NODE_ENV', 'production');
   const outDir = await mkdtemp(join(tmpdir(), 'duologue-web-'));
   try {

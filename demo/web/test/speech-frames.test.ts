@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { SpeechFrames } from '../src/voice/speech-frames.ts';
 
-/** At which frames speech begins and ends. */
+/** The indexes of the frames at which speech begins and ends. */
 function found(likelihoods: number[], sensitivity = 0.5): [string, number][] {
   const frames = new SpeechFrames(sensitivity);
   return likelihoods.flatMap((likelihood, index): [string, number][] => {

@@ -10,7 +10,7 @@ let top = 0;
 let resized: (() => void)[] = [];
 let root: Root;
 
-/** A list as a browser lays it out: it scrolls no further than its end. */
+/** A list with the layout of a browser, which jsdom lacks: it cannot be scrolled beyond its end. */
 function List({ follows }: { follows: boolean }) {
   const { box, content, isAtEnd } = useStickyScroll(follows);
   const laidOut = useCallback(

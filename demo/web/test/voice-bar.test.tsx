@@ -15,7 +15,7 @@ const later = () => Promise.resolve();
 const choice = { all: [], chosen: '', choose: nothing };
 const HEARING = { speaker: null, isSilent: false, isBlocked: false };
 
-/** The bar of a voice in that state, as a person sees it. */
+/** Renders the voice bar in a state, and returns what it shows. */
 async function shown(state: VoiceState) {
   await mount(
     <VoiceBar

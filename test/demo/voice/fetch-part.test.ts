@@ -60,7 +60,9 @@ test('a part is fetched, checked, and only what is needed is kept', async () => 
 
 test('a part with another checksum is not kept', async () => {
   part = { ...part, sha512: createHash('sha512').update('another').digest('base64') };
-  await expect(fetchIt()).rejects.toThrow('ears-1.0.0 was downloaded with a wrong checksum, so it is not used.');
+  await expect(fetchIt()).rejects.toThrow(
+    'ears-1.0.0 was downloaded with a wrong checksum, so it is not used.',
+  );
   expect(readdirSync(folder)).toEqual([]);
 });
 

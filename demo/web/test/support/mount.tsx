@@ -7,7 +7,7 @@ import { Announcer } from '../../src/ui/announcer.tsx';
 
 const environment = globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean };
 
-/** Waits until a check passes. Meanwhile React draws as in a browser: state may change at any time, not only inside `act`. */
+/** Waits until a check passes. Meanwhile React renders as in a browser, so state may change outside of `act`. */
 export async function until(check: () => void): Promise<void> {
   environment.IS_REACT_ACT_ENVIRONMENT = false;
   try {
@@ -17,7 +17,7 @@ export async function until(check: () => void): Promise<void> {
   }
 }
 
-/** Draws something with what stands above every part of the page; the returned function draws it anew. */
+/** Renders a node inside the providers that surround every part of the page. The returned function renders another node in its place. */
 export async function mount(node: ReactNode): Promise<(node: ReactNode) => Promise<void>> {
   environment.IS_REACT_ACT_ENVIRONMENT = true;
   const place = document.body.appendChild(document.createElement('div'));
@@ -40,7 +40,7 @@ export async function mount(node: ReactNode): Promise<(node: ReactNode) => Promi
   return draw;
 }
 
-/** Runs a hook in a component of its own; the returned object has what it gave last, and runs it anew. */
+/** Runs a hook in a component of its own. `result` is what the hook returned last; `again` renders with another hook. */
 export async function mountHook<Result>(
   hook: () => Result,
 ): Promise<{ readonly result: Result; again: (next: () => Result) => Promise<void> }> {
