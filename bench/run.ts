@@ -45,6 +45,7 @@ const { values: options, positionals } = parseArgs({
 const TAKEN: Partial<Record<string, readonly (keyof typeof options)[]>> = {
   streams: ['quick', 'against', 'only', 'pace', 'trials', 'repetitions'],
   browser: ['against', 'repetitions'],
+  sound: ['against', 'repetitions'],
   attack: ['quick'],
 };
 

@@ -31,6 +31,7 @@ export const WIRES: Record<string, Wire> = {
   },
   ours: own,
   adk: own,
+  earlier: own,
 };
 
 /** Opens that many connections and waits until each can send audio. */

@@ -2,24 +2,38 @@
  * What 20 ms of sound up and 20 ms down cost a server: through our transport, against a bare `ws` echo of the same sizes and against
  * base64 in JSON; and how many people may speak at once on one core.
  *
- *   npm run bench -- sound
+ *   npm run bench -- sound [--against <commit>] [--repetitions <n>]
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { type Figure, goalText, submit, verdict } from '../report/figure.ts';
 import { median, quantile, spread } from '../report/stats.ts';
 import { printTable } from '../report/table.ts';
-import { buildHere } from '../streams/builds.ts';
+import { buildAt, buildHere, commitOf } from '../streams/builds.ts';
 import { connect, pairs, talk, WIRES, type Wire } from './client.ts';
 import { DOWN_BYTES, UP_BYTES } from './sizes.ts';
 
+const { values: options } = parseArgs({
+  options: { against: { type: 'string' }, repetitions: { type: 'string' } },
+});
+const earlier = options.against === undefined ? null : commitOf(options.against);
+/** `earlier` is the whole server with ADK of another commit. */
+type Variant = 'bare' | 'again' | 'json' | 'ours' | 'adk' | 'earlier';
+const VARIANTS: Variant[] = [
+  'bare',
+  'again',
+  'json',
+  'ours',
+  'adk',
+  ...(earlier ? ['earlier' as const] : []),
+];
 const build = buildHere();
-const VARIANTS = ['bare', 'again', 'json', 'ours', 'adk'] as const;
-type Variant = (typeof VARIANTS)[number];
+const earlierBuild = earlier ? buildAt(earlier) : '';
 
 const CONNECTIONS = 32;
-const ROUNDS = 9;
+const ROUNDS = Number(options.repetitions ?? 9);
 const ROUND_MS = 700;
 const WARM_MS = 1500;
 /** The increasing numbers of simultaneous speakers, and how long each number is tried. */
@@ -28,6 +42,16 @@ const CROWD_MS = 1500;
 /** How often a number that failed is retried: another process may have used the CPU for a moment. */
 const TRIES = 3;
 const MOST_MS = 20;
+
+/** What the server process of a variant serves. */
+const SERVED: Record<Variant, string> = {
+  bare: 'bare',
+  again: 'bare',
+  json: 'json',
+  ours: 'ours',
+  adk: 'adk',
+  earlier: 'adk',
+};
 
 interface Running {
   child: ChildProcess;
@@ -38,7 +62,7 @@ interface Running {
 async function start(variant: Variant): Promise<Running> {
   const child = fork(
     fileURLToPath(new URL('server.ts', import.meta.url)),
-    [variant === 'again' ? 'bare' : variant, build],
+    [SERVED[variant], variant === 'earlier' ? earlierBuild : build],
     { execArgv: ['--import', 'tsx'], env: { ...process.env, ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS: 'false' } },
   );
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
@@ -134,6 +158,12 @@ const figures: Figure[] = [
   { name: 'bytes on the wire / bytes of sound', ratio: one(wireBytes), goal: { atMost: 1.02 } },
   { name: '20 ms up and down with ADK, our whole server / bare ws echo', ratio: base('adk'), noise },
 ];
+if (earlier)
+  figures.push({
+    name: `the same with ADK / at ${earlier.slice(0, 8)}`,
+    ratio: against('adk', 'earlier'),
+    noise,
+  });
 const { bare, ours, adk } = crowds;
 if (bare.most > 0) {
   const people = `people who speak at once on a core, p99 under ${MOST_MS} ms`;

@@ -3,6 +3,7 @@
  * it used: `bare` sends ready bytes, `json` reads and writes base64 in JSON, `ours` is our transport without an agent, `adk` our whole
  * server with a live model that answers at once.
  */
+import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
@@ -18,6 +19,7 @@ import {
 } from '@google/adk';
 import { WebSocketServer } from 'ws';
 import type { Duologue } from '../../src/server/index.ts';
+import type { ChunkLog } from '../../src/server/log/log.ts';
 import type { Listener, Session } from '../../src/server/registry/session.ts';
 import type { SocketConnectionContext } from '../../src/server/socket/socket-connection.ts';
 import type { Sockets } from '../../src/server/socket/sockets.ts';
@@ -26,33 +28,18 @@ import { DOWN_BYTES } from './sizes.ts';
 // The compiled package, as it is published: tsx wraps every created function to keep its name, which would cost time for each frame.
 const [variant = '', build = ''] = process.argv.slice(2);
 const load = <T>(path: string): Promise<T> => import(pathToFileURL(join(build, path)).href) as Promise<T>;
-const { BINARY, encodeBinary, LIMITS } =
-  await load<typeof import('../../src/protocol/index.ts')>('protocol/index.js');
-const { ByteBudget, defaultBudget } =
-  await load<typeof import('../../src/server/access/limits.ts')>('server/access/limits.js');
-const { systemClock } = await load<typeof import('../../src/server/clock.ts')>('server/clock.js');
-const { createDuologue } = await load<typeof import('../../src/server/index.ts')>('server/index.js');
-const { LargeJson } = await load<typeof import('../../src/server/large-json.ts')>('server/large-json.js');
-const { ChunkLog } = await load<typeof import('../../src/server/log/log.ts')>('server/log/log.js');
-const { BatchTimer, Heartbeat } =
-  await load<typeof import('../../src/server/output/pace.ts')>('server/output/pace.js');
+/** Our attachment of WebSockets; commits before `adapters/` have it in `use/`. */
+const { attachWebSocket } = await load<typeof import('../../src/server/adapters/node.ts')>(
+  existsSync(join(build, 'server/adapters')) ? 'server/adapters/node.js' : 'server/use/node.js',
+);
 const { DEFAULT_SOCKET_LIMITS } =
   await load<typeof import('../../src/server/socket/socket.ts')>('server/socket/socket.js');
-const { SocketConnection } = await load<typeof import('../../src/server/socket/socket-connection.ts')>(
-  'server/socket/socket-connection.js',
-);
-const { attachWebSocket } =
-  await load<typeof import('../../src/server/adapters/node.ts')>('server/adapters/node.js');
 
 setLogLevel(LogLevel.ERROR);
 
 const HEADER = 8;
 const PCM = Buffer.alloc(DOWN_BYTES, 7);
 const PCM64 = PCM.toString('base64');
-// A `Buffer`, because a session makes Buffers of the model's audio too.
-const FRAME = Buffer.from(
-  encodeBinary({ kind: BINARY.audioDown, utterance: 1, sampleRate: 24_000, payload: PCM }),
-);
 /** Limits that are never reached: a measured client sends faster than a person speaks. */
 const limits = {
   ...DEFAULT_SOCKET_LIMITS,
@@ -81,10 +68,9 @@ function json(server: Server): void {
   });
 }
 
-/** A session that answers sound with sound. */
-function echo(id: string): Session {
+/** A session that answers sound with the frame. */
+function echo(id: string, log: ChunkLog, frame: Uint8Array): Session {
   let at = 0;
-  const log = new ChunkLog('bench');
   let listener: Listener | null = null;
   const session: Partial<Session> = {
     key: { app: 'bench', user: 'someone', id },
@@ -92,7 +78,7 @@ function echo(id: string): Session {
     microphone: () => undefined,
     leave: () => undefined,
     media: () => {
-      listener?.play({ n: 1, messageId: 'message', sampleRate: 24_000, at, frame: FRAME });
+      listener?.play({ n: 1, messageId: 'message', sampleRate: 24_000, at, frame });
       at += DOWN_BYTES / 2;
     },
     join: async (one) => {
@@ -126,7 +112,23 @@ function echo(id: string): Session {
   return session as Session;
 }
 
-function ours(server: Server): void {
+async function ours(server: Server): Promise<void> {
+  const { BINARY, encodeBinary, LIMITS } =
+    await load<typeof import('../../src/protocol/index.ts')>('protocol/index.js');
+  const { ByteBudget, defaultBudget } =
+    await load<typeof import('../../src/server/access/limits.ts')>('server/access/limits.js');
+  const { systemClock } = await load<typeof import('../../src/server/clock.ts')>('server/clock.js');
+  const { LargeJson } = await load<typeof import('../../src/server/large-json.ts')>('server/large-json.js');
+  const { ChunkLog } = await load<typeof import('../../src/server/log/log.ts')>('server/log/log.js');
+  const { BatchTimer, Heartbeat } =
+    await load<typeof import('../../src/server/output/pace.ts')>('server/output/pace.js');
+  const { SocketConnection } = await load<typeof import('../../src/server/socket/socket-connection.ts')>(
+    'server/socket/socket-connection.js',
+  );
+  // A `Buffer`, because a session makes Buffers of the model's audio too.
+  const frame = Buffer.from(
+    encodeBinary({ kind: BINARY.audioDown, utterance: 1, sampleRate: 24_000, payload: PCM }),
+  );
   const budget = new ByteBudget(defaultBudget());
   const clock = systemClock;
   const pacing = { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 15_000) };
@@ -141,7 +143,7 @@ function ours(server: Server): void {
         const connection = new SocketConnection({
           id,
           socket,
-          session: echo(id),
+          session: echo(id, new ChunkLog('bench'), frame),
           identity: { user: 'someone' } as never,
           place: { last: null, sound: null },
           clock,
@@ -197,7 +199,8 @@ class EchoModel extends BaseLlm {
   }
 }
 
-function adk(server: Server): void {
+async function adk(server: Server): Promise<void> {
+  const { createDuologue } = await load<typeof import('../../src/server/index.ts')>('server/index.js');
   const duologue = createDuologue({
     agent: new LlmAgent({ name: 'assistant', model: new EchoModel() }),
     logger: quiet,
@@ -207,14 +210,14 @@ function adk(server: Server): void {
   attachWebSocket(server, duologue);
 }
 
-const variants: Record<string, (server: Server) => void> = { bare, json, ours, adk };
+const variants: Record<string, (server: Server) => void | Promise<void>> = { bare, json, ours, adk };
 const server = createServer();
 const open = new Set<Socket>();
 server.on('connection', (socket) => {
   open.add(socket);
   socket.once('close', () => open.delete(socket));
 });
-variants[variant]?.(server);
+await variants[variant]?.(server);
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 
 let before = used();
