@@ -177,8 +177,9 @@ export class AgentRuns {
     try {
       const defer = (call: DeferredCall) => this.defer(run.n, call);
       // Partial responses of the model go to the state directly, not through ADK, because the state needs only their text deltas.
-      const fastPath = (response: LlmResponse, from: Speaker) =>
-        run.isOver ? undefined : pass({ ...response, ...from } as Event);
+      // An object that begins with a spread takes microseconds on Node 20, so the spread is last.
+      const fastPath = (response: LlmResponse, { author, branch }: Speaker) =>
+        run.isOver ? undefined : pass({ author, branch, ...response } as Event);
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
       const continues = request.driver === 'turn' ? request.continues : undefined;

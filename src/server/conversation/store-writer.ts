@@ -149,7 +149,7 @@ export class StoreWriter {
       case 'close-dangling':
         return { missed: await this.closeDangling(write) };
       case 'store-text':
-        await this.storeText(write);
+        await history.appendText(write, engine.rootAgent.name);
         return;
       default:
         return exhaustive(write);
@@ -306,22 +306,5 @@ export class StoreWriter {
     const length = heardLength(text, share);
     await history.cutMessage(engine.store, message, length);
     return length;
-  }
-
-  /** Adds text that ADK does not store to the history: what the agent wrote before an abort or a failure, or a text of the application. */
-  private async storeText({ messageId, text, isSpoken }: WriteOf<'store-text'>): Promise<void> {
-    const { history, engine } = this.context;
-    const { events } = await history.load();
-    const last = events.findLast((event) => event.content?.parts?.length);
-    // ADK may have stored the whole text before the run was stopped, without sending the event to the server. Then nothing is missing.
-    const isStored = !isSpoken && last?.content?.parts?.some((part) => part.text?.startsWith(text));
-    if (isStored && last?.content?.role === 'model') return;
-    await history.append(
-      createEvent({
-        author: engine.rootAgent.name,
-        content: { role: 'model', parts: [{ text }] },
-        customMetadata: { messageId },
-      }),
-    );
   }
 }

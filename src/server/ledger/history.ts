@@ -160,6 +160,24 @@ export class History {
     }
   }
 
+  /**
+   * Adds text that ADK does not store: what the agent wrote before an abort or a failure, or a text of the application (`isSpoken`). `author`: the name
+   * of the agent.
+   */
+  async appendText(
+    { messageId, text, isSpoken }: { messageId: string; text: string; isSpoken?: boolean | undefined },
+    author: string,
+  ): Promise<void> {
+    const { events } = await this.load();
+    const last = events.findLast((event) => event.content?.parts?.length);
+    // ADK may have stored the whole text before the run was stopped, without sending the event to the server. Then nothing is missing.
+    const isStored = !isSpoken && last?.content?.parts?.some((part) => part.text?.startsWith(text));
+    if (isStored && last?.content?.role === 'model') return;
+    await this.append(
+      createEvent({ author, content: { role: 'model', parts: [{ text }] }, customMetadata: { messageId } }),
+    );
+  }
+
   /** Stores the id of the active connection in the session state, so that tools can read it. */
   async identify(connectionId: string): Promise<void> {
     // The event has a fixed id, so that the event of the next connection replaces it. Otherwise each reconnection would add an event to the history.

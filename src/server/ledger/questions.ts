@@ -1,5 +1,11 @@
 import * as z from 'zod/v4';
-import { type Answer, type Chunk, declinedText, type Question } from '../../protocol/index.ts';
+import {
+  type Answer,
+  type Chunk,
+  CONFIRMATION_TOOL,
+  declinedText,
+  type Question,
+} from '../../protocol/index.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { CallOutcome, Failure } from './approvals.ts';
 
@@ -50,6 +56,19 @@ export function decisionFrom({ id, approvalId }: CallRecord, output: unknown): A
     ...(approvalId === null ? {} : { approvalId }),
     approved: confirmed,
     ...(payload == null ? {} : { payload }),
+  };
+}
+
+/** The call that asks the user to confirm `call`, whose approval request it replaces; null for a call that needs no approval. */
+export function confirmationOf(call: CallRecord): Pick<CallRecord, 'id' | 'toolName' | 'args'> | null {
+  const { approvalId, id, toolName: name, args, question } = call;
+  if (approvalId === null) return null;
+  const { message: hint, payload } = question ?? {};
+  const about = { ...(hint === undefined ? {} : { hint }), ...(payload === undefined ? {} : { payload }) };
+  return {
+    id: approvalId,
+    toolName: CONFIRMATION_TOOL,
+    args: { originalFunctionCall: { id, name, args }, toolConfirmation: { ...about, confirmed: false } },
   };
 }
 

@@ -1,6 +1,6 @@
-import { type Chunk, CONFIRMATION_TOOL, type ToolFacts } from '../../../../protocol/index.ts';
+import type { Chunk, ToolFacts } from '../../../../protocol/index.ts';
 import { type CallOutcome, decisionIn, outputChunk } from '../../../ledger/approvals.ts';
-import { approvalRequest } from '../../../ledger/questions.ts';
+import { approvalRequest, confirmationOf } from '../../../ledger/questions.ts';
 import type { CallRecord } from '../../../store/store.ts';
 import type { AgentRun } from '../agent-run.ts';
 import type { Context } from '../context.ts';
@@ -90,20 +90,10 @@ export class CallChunks {
 
   /** With `confirmations: 'tool'`: sends the confirmation of a call. Its input contains the call. */
   private announceConfirmation(call: OpenCall, draft: Draft): void {
-    const { approvalId, id, toolName: name, args, question } = call.record;
-    if (approvalId === null) return;
+    const confirmation = confirmationOf(call.record);
+    if (!confirmation) return;
     call.setConfirming(true);
-    const { message: hint, payload } = question ?? {};
-    const about = { ...(hint === undefined ? {} : { hint }), ...(payload === undefined ? {} : { payload }) };
-    this.sayCall(
-      {
-        id: approvalId,
-        toolName: CONFIRMATION_TOOL,
-        args: { originalFunctionCall: { id, name, args }, toolConfirmation: { ...about, confirmed: false } },
-      },
-      { runsOn: 'client', asks: false, ...agentsOf(call.record) },
-      draft,
-    );
+    this.sayCall(confirmation, { runsOn: 'client', asks: false, ...agentsOf(call.record) }, draft);
   }
 
   /** With `confirmations: 'tool'`: sends the output of the confirmation, if it is open, and announces the call. Otherwise does nothing. */

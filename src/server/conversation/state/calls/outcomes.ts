@@ -1,11 +1,11 @@
 import type { Content } from '@google/genai';
 import { noticeOf } from '../../../../models/for-server.ts';
 import { stateConflict } from '../../../../protocol/index.ts';
-import { type CallOutcome, isUndecided, responseOf } from '../../../ledger/approvals.ts';
+import { type CallOutcome, responseOf } from '../../../ledger/approvals.ts';
 import type { CallRecord } from '../../../store/store.ts';
 import type { AgentRun } from '../agent-run.ts';
 import { type Context, type PendingAcknowledgement, storedInAnyCase } from '../context.ts';
-import type { Effect, LateCall, Write } from '../effects.ts';
+import { type Effect, type LateCall, outcomeWrites } from '../effects.ts';
 import { modelErrorText } from '../errors.ts';
 import type { Draft, Messages } from '../messages.ts';
 import type { OpenCall, OpenCalls } from '../open-calls.ts';
@@ -83,11 +83,11 @@ export class Outcomes {
         context.emit({ type: 'send', n: replyTo, content: responseContent(record, shown) });
       return context.takeSince(mark);
     };
-    const writes = outcomeWrites(record, outcome, acknowledges);
+    const writes = outcomeWrites(record, outcome, acknowledges?.accepted);
     if (outcome.kind === 'output') {
       const instead = (errorText: string) => {
         const failure: CallOutcome = { kind: 'error', errorText };
-        const again = outcomeWrites(record, failure, acknowledges);
+        const again = outcomeWrites(record, failure, acknowledges?.accepted);
         return [storedInAnyCase(again, report(failure), report(failure, false))];
       };
       context.emit({
@@ -164,7 +164,7 @@ export class Outcomes {
       if (reported.length > 0) context.emit({ type: 'amend', messageId, chunks: reported });
       return context.takeSince(mark);
     };
-    context.storeInAnyCase(outcomeWrites(record, outcome, acknowledges), amend(true), amend(false));
+    context.storeInAnyCase(outcomeWrites(record, outcome, acknowledges?.accepted), amend(true), amend(false));
     this.releaseLock(call);
     return { messageId, chunks: reported };
   }
@@ -200,24 +200,6 @@ export class Outcomes {
   releaseLock(call: OpenCall): void {
     if (call.releaseLock()) this.context.emit({ type: 'release-lock', callId: call.record.id });
   }
-}
-
-function outcomeWrites(
-  call: CallRecord,
-  outcome: CallOutcome,
-  acknowledges?: PendingAcknowledgement,
-): Write[] {
-  return [
-    ...(isUndecided(call) ? decidingWrites(call, outcome) : []),
-    { do: 'append-outcome', call, outcome, accepted: acknowledges?.accepted },
-  ];
-}
-
-/** The ledger writes for an undecided call that ends: its question was answered or declined, or its approval request expires. */
-function decidingWrites(call: CallRecord, outcome: CallOutcome): Write[] {
-  if (outcome.kind === 'error')
-    return [{ do: outcome.declined ? 'decline' : 'expire', call, reason: outcome.errorText }];
-  return outcome.kind === 'output' && call.approvalId === null ? [{ do: 'answer', call, reason: null }] : [];
 }
 
 /** The content that passes the outcome of a call to a live model. */
