@@ -213,7 +213,9 @@ async function rejectionIn(response: Response): Promise<ProtocolError | null> {
   const body = (await response.json().catch(() => null)) as { error?: WireError } | null;
   if (typeof body?.error?.code === 'string') return toError(body.error);
   if (status === 401) return new ProtocolError('unauthorized', 'You are not signed in.');
-  return status === 403 ? new ProtocolError('forbidden', 'You may not use this server.') : null;
+  return status === 403
+    ? new ProtocolError('forbidden', 'You may not use this server: it answered with status 403.')
+    : null;
 }
 
 function queryOf(before: string | null): string {

@@ -138,11 +138,12 @@ export class Receiver {
         for (const pending of this.#responses.endFrame()) this.#report(pending);
         return this.#updateRest();
       case 'refused': {
-        const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';
+        const isTooLarge = event.code === ERRORS.too_large.close;
         for (const { response, settle } of this.#requests.takeAll()) {
           const error = new ProtocolError(
-            code,
-            event.reason || 'The server closed the connection because of this request.',
+            isTooLarge ? 'too_large' : 'invalid_frame',
+            event.reason ||
+              `The server closed the connection: a request was ${isTooLarge ? 'too large' : 'not valid'}.`,
           );
           settle?.(error);
           if (response !== undefined) this.#fail(response, error);

@@ -80,7 +80,10 @@ export function readFrameValue(json: unknown, limits: Limits = LIMITS): ClientFr
   if (!Object.hasOwn(CLIENT_FRAMES, type))
     throw new ProtocolError('unknown_frame', `Unknown frame type ${JSON.stringify(type.slice(0, 64))}.`);
   if (version !== undefined && version !== FRAME_VERSION)
-    throw new ProtocolError('bad_version', `Frame version must be "${FRAME_VERSION}".`);
+    throw new ProtocolError(
+      'bad_version',
+      `Frame version ${JSON.stringify(version).slice(0, 64)} is not known; send "${FRAME_VERSION}".`,
+    );
   // A `video_frame` without an envelope also has a field `data`, but that is text and not an object.
   const fields = isRecord(data) ? data : json;
   try {

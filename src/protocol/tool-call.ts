@@ -150,7 +150,7 @@ export function payloadOf(payload: unknown, limits: Limits): { payload?: unknown
 /** Returns the output of a client tool as an answer. An output that is nested too deep to be stored becomes a failure of the tool. */
 export function outputOf(toolCallId: string, output: unknown, limits: Limits): Answer {
   if (nestsWithin(output, limits.depth)) return { kind: 'output', toolCallId, output };
-  return failureOf(toolCallId, `The output has more than ${limits.depth} levels`, limits);
+  return failureOf(toolCallId, `The output has more than ${limits.depth} nested levels`, limits);
 }
 
 /** Returns the failure of a client tool as an answer, with its error text cut to the limit. */

@@ -26,7 +26,7 @@ const causes: [string, () => Response, string | null][] = [
   ['signed out', () => json(401, 'unauthorized', 'A key is needed.'), 'A key is needed.'],
   ['signed out at a proxy', () => html(401), 'You are not signed in.'],
   ['not allowed', () => json(403, 'forbidden', 'Not from here.'), 'Not from here.'],
-  ['not allowed by a proxy', () => html(403), 'You may not use this server.'],
+  ['not allowed by a proxy', () => html(403), 'You may not use this server: it answered with status 403.'],
   ['wrong mount', () => html(404), NO_SERVER('404 (text/html)')],
   ['a page in place of a stream', () => html(200), NO_SERVER('200 (text/html)')],
   ['a server of something else', () => Response.json({ hello: 1 }), NO_SERVER('200 (application/json)')],

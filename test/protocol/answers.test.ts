@@ -203,7 +203,12 @@ describe('answers in the parts of a message', () => {
     ]);
     for (const levels of [LIMITS.depth + 1, 100_000]) {
       expect(answersIn([part(levels)])).toEqual([
-        { kind: 'failure', toolCallId: 'c1', errorText: 'The output has more than 100 levels', input: null },
+        {
+          kind: 'failure',
+          toolCallId: 'c1',
+          errorText: 'The output has more than 100 nested levels',
+          input: null,
+        },
       ]);
     }
   });

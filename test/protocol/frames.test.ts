@@ -210,11 +210,15 @@ describe('client frames', () => {
       JSON.stringify({ type: 'x'.repeat(1e5) }),
       `unknown_frame: Unknown frame type "${'x'.repeat(64)}".`,
     ],
-    ['another version', '{"type":"ping","version":"2.0"}', 'bad_version: Frame version must be "1.0".'],
+    [
+      'another version',
+      '{"type":"ping","version":"2.0"}',
+      'bad_version: Frame version "2.0" is not known; send "1.0".',
+    ],
     [
       'a version that is a number',
       '{"type":"ping","version":1}',
-      'bad_version: Frame version must be "1.0".',
+      'bad_version: Frame version 1 is not known; send "1.0".',
     ],
   ])('[B1a] %s is refused', (_what, text, error) => {
     expect(refusal(() => readFrame(text))).toBe(error);
@@ -321,7 +325,7 @@ describe('client frames', () => {
   test('[B3] a result that nests without end is a failure of the tool', () => {
     const deep = `${'['.repeat(500_000)}${']'.repeat(500_000)}`;
     expect(readFrame(`{"type":"tool_result","toolCallId":"c","result":${deep}}`)).toEqual(
-      answers({ kind: 'failure', toolCallId: 'c', errorText: 'The output has more than 100 levels' }),
+      answers({ kind: 'failure', toolCallId: 'c', errorText: 'The output has more than 100 nested levels' }),
     );
   });
 

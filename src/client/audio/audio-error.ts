@@ -1,6 +1,6 @@
 const TEXTS = {
   deaf: 'The model of this conversation does not accept audio. Type your message instead.',
-  unreachable: 'There is no connection to the server.',
+  unreachable: 'There is no connection to the server. Check the network, then try again.',
   elsewhere: 'The conversation continues in another tab or on another device, and its sound plays there.',
   refused: 'The device may not be used: allow it in the settings of the browser for this page.',
   none: 'The device was not found: connect it, or choose another one.',
@@ -8,7 +8,8 @@ const TEXTS = {
   insecure:
     'Microphone, camera and screen can be used only on pages that were loaded over https or from localhost.',
   unsupported: 'This browser does not support this use of a microphone, camera, screen or loudspeaker.',
-  worklet: 'The sound worklet could not be loaded: see the option workletUrl.',
+  worklet:
+    'The audio worklet could not be loaded. Serve its file, and set the option "workletUrl" ("workletUrls" of a voice) to its URL.',
   unplugged: 'The device was unplugged or switched off.',
 };
 
