@@ -2,7 +2,8 @@ import type { CallDecider } from '../../../adk/for-server.ts';
 import { ProtocolError } from '../../../protocol/index.ts';
 import type { Identity } from '../../access/sign-in.ts';
 import type { SessionOptions } from '../../engine.ts';
-import type { AcceptedRequest } from '../../store/store.ts';
+import { type CallOutcome, isUndecided } from '../../ledger/approvals.ts';
+import type { AcceptedRequest, CallRecord } from '../../store/store.ts';
 import type { Effect, Purpose, RequestRef, StoreEffect, Wire, Write } from './effects.ts';
 import type { Cause, MessageRequest } from './inputs.ts';
 import { Policies, type Policy } from './policy.ts';
@@ -243,4 +244,19 @@ export function deciderOf({ user, application }: Identity): CallDecider {
 export function storedInAnyCase(writes: Write[], after: Effect[], failed = after): Effect {
   const again: StoreEffect = { type: 'store', writes, after, failed, purpose: null };
   return { ...again, failed: [again] };
+}
+
+/** The writes for the outcome of a call, and for the end of its question if that is open. `accepted`: the request whose acceptance is stored with them. */
+export function outcomeWrites(call: CallRecord, outcome: CallOutcome, accepted?: AcceptedRequest): Write[] {
+  return [
+    ...(isUndecided(call) ? decidingWrites(call, outcome) : []),
+    { do: 'append-outcome', call, outcome, accepted },
+  ];
+}
+
+/** The ledger writes for an undecided call that ends: its question was answered or declined, or its approval request expires. */
+function decidingWrites(call: CallRecord, outcome: CallOutcome): Write[] {
+  if (outcome.kind === 'error')
+    return [{ do: outcome.declined ? 'decline' : 'expire', call, reason: outcome.errorText }];
+  return outcome.kind === 'output' && call.approvalId === null ? [{ do: 'answer', call, reason: null }] : [];
 }

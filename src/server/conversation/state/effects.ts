@@ -10,7 +10,7 @@ import type {
 } from '../../../protocol/index.ts';
 import type { Identity } from '../../access/sign-in.ts';
 import type { AdmittedPart } from '../../files.ts';
-import { type CallOutcome, isUndecided } from '../../ledger/approvals.ts';
+import type { CallOutcome } from '../../ledger/approvals.ts';
 import type { AcceptedRequest, CallRecord, DecidedBy } from '../../store/store.ts';
 
 /** How a client reaches the agent: one HTTP request for each turn, or one socket for everything. */
@@ -262,18 +262,3 @@ export type Effect =
   /** Sets the timer of the state, which has only one, to this time; null cancels the timer. */
   | { type: 'wake'; at: number | null }
   | { type: 'log'; level: 'info' | 'error'; text: string; fields: Record<string, unknown> };
-
-/** The writes for the outcome of a call, and for the end of its question if that is open. `accepted`: the request whose acceptance is stored with them. */
-export function outcomeWrites(call: CallRecord, outcome: CallOutcome, accepted?: AcceptedRequest): Write[] {
-  return [
-    ...(isUndecided(call) ? decidingWrites(call, outcome) : []),
-    { do: 'append-outcome', call, outcome, accepted },
-  ];
-}
-
-/** The ledger writes for an undecided call that ends: its question was answered or declined, or its approval request expires. */
-function decidingWrites(call: CallRecord, outcome: CallOutcome): Write[] {
-  if (outcome.kind === 'error')
-    return [{ do: outcome.declined ? 'decline' : 'expire', call, reason: outcome.errorText }];
-  return outcome.kind === 'output' && call.approvalId === null ? [{ do: 'answer', call, reason: null }] : [];
-}
