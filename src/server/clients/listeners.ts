@@ -32,7 +32,7 @@ export class Listeners {
   /** The listener that claims the active connection and waits until another change is allowed. */
   private claimant: Listener | null = null;
   private cancelClaim: () => void = () => undefined;
-  /** The last write of the id of the active connection to the session. `identified` is the same write, but never rejects. */
+  /** The last write of the id of the active connection to the session. `identified` settles with that write, but never rejects. */
   private identifying: Promise<void> = Promise.resolve();
   private identified: Promise<void> = Promise.resolve();
 

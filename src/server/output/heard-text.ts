@@ -24,7 +24,7 @@ export function heardLength(text: string, share: number): number {
 
 /**
  * Estimates how many characters of a cut message were spoken in the sound that was sent. No model reports which word a piece of sound belongs to, so
- * the speed of the voice is measured in the newest of `others` that was spoken to its end. If there is none, the highest speed of a voice is assumed.
+ * the speed of the voice is measured in the newest message of `others` that was spoken completely. If there is none, the highest speed of a voice is assumed.
  * The result includes at least the first word, so that the message can be continued.
  */
 export function sentLength(message: Message, others: readonly Message[]): number {

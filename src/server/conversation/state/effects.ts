@@ -108,7 +108,7 @@ export type Write =
       isSignedIn: boolean;
       /** The application that decides, and the person in whose name it does; undefined when the user decides. */
       by?: DecidedBy | undefined;
-      /** The request, if it contains only decisions: its acceptance is stored together with its last valid decision. */
+      /** The request, if it has a `requestId` and only decisions. When a decision takes effect, the request is stored with the last decision or after it. */
       accepted: AcceptedRequest | undefined;
     }
   | { do: 'accept'; accepted: AcceptedRequest }

@@ -166,8 +166,9 @@ export class Driver {
   }
 
   /**
-   * Handles the end of the run of a turn: before anything else starts, the calls that the run left without a response in the history get one. Returns
-   * true when no message needs a conclusion, because the turn was interrupted.
+   * Handles the end of a run of an agent that is driven turn by turn. Each call without a response gets an error in the history, and then `concluded`
+   * ends or pauses the message. But while a call of an HTTP response is still at work, the response continues. Returns true when no message was being
+   * written, because the turn was interrupted.
    */
   turnEnded(error: Failure | null, wasClosed: boolean): boolean {
     const { context, messages, open, response } = this;
