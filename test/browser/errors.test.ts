@@ -127,7 +127,7 @@ describe('when something goes wrong the page', () => {
     const card = person.page.getByTestId('error-card');
     await endFlood();
     await card.getByText('Details').click();
-    await card.getByText('Too many requests', { exact: true }).waitFor();
+    await card.getByText(/rate_limited: Too many requests/).waitFor();
     // The button opens by itself when the time is over.
     await tryAgain(person, person.answers.getByText(/Tokyo/).last());
   });
