@@ -34,7 +34,7 @@ export interface ReceiverOptions {
   timers?: Timers | undefined;
 }
 
-/** A response that was opened for the chat. */
+/** A response that was opened for the chat. `number` identifies the response in later calls. */
 export interface OpenResponse {
   number: number;
   readable: ReadableStream<UIMessageChunk>;

@@ -53,7 +53,7 @@ export function errorOf(body: Obj): ErrorBody | null {
   const exception = Object.keys(body).find((key) => key.endsWith('Exception'));
   const raw = exception ? obj(body[exception]) : body;
   if (!exception && typeof (raw.message ?? raw.Message ?? raw.__type) !== 'string') return null;
-  // The type is in the middle of "com.amazon.coral.service#ThrottlingException:http://…".
+  // AWS may send the type inside a longer text: "com.amazon.coral.service#ThrottlingException:http://…".
   const name = (exception ?? str(raw.__type)).replace(/^.*#|:.*$/g, '');
   // Bedrock, Cohere and many other services send objects with only a `message`, so the API of such an object is not known.
   return { api: name || raw.Message ? 'bedrock.converse' : null, error: errorFrom(raw, name) };

@@ -34,7 +34,7 @@ export function encodeWav(pieces: readonly Int16Array[], sampleRate: number): Ui
   text(0, 'RIFF');
   view.setUint32(4, 36 + size, true);
   text(8, 'WAVEfmt ');
-  // Format: 16 bytes, linear PCM, one channel, sample rate, bytes a second, bytes and bits a sample.
+  // The format: its length (16 bytes), linear PCM, one channel, the sample rate, the bytes of a second, the bytes and the bits of a sample.
   view.setUint32(16, 16, true);
   view.setUint16(20, 1, true);
   view.setUint16(22, 1, true);

@@ -75,8 +75,8 @@ export interface Link {
  */
 export interface LinkKind {
   /**
-   * Whether the link can be the active connection, whose page runs the browser tools. When false, each page runs the browser tools of the messages that
-   * it requested.
+   * Whether the link can be the active connection, whose page runs the browser tools. When false, each page runs the calls that the user approved on it,
+   * and the calls without approval in the messages that it requested.
    */
   readonly canBeActive: boolean;
   /** Whether the answers to the calls of a message are sent in one request when its turn has ended, instead of one by one at once. */
