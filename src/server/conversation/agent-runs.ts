@@ -177,7 +177,7 @@ export class AgentRuns {
     try {
       const defer = (call: DeferredCall) => this.defer(run.n, call);
       // Partial responses of the model go to the state directly, not through ADK, because the state needs only their text deltas.
-      // An object that begins with a spread takes microseconds on Node 20, so the spread is last.
+      // The spread is last, because Node 20 needs microseconds to create an object that begins with a spread, and this runs for every text delta.
       const fastPath = (response: LlmResponse, { author, branch }: Speaker) =>
         run.isOver ? undefined : pass({ author, branch, ...response } as Event);
       const live = run.queue !== null;

@@ -59,7 +59,7 @@ export function decisionFrom({ id, approvalId }: CallRecord, output: unknown): A
   };
 }
 
-/** The call that asks the user to confirm `call`, whose approval request it replaces; null for a call that needs no approval. */
+/** The confirmation of a call: a call of a browser tool that replaces the approval request of `call`. Null for a call that needs no approval. */
 export function confirmationOf(call: CallRecord): Pick<CallRecord, 'id' | 'toolName' | 'args'> | null {
   const { approvalId, id, toolName: name, args, question } = call;
   if (approvalId === null) return null;

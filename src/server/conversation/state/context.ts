@@ -246,7 +246,10 @@ export function storedInAnyCase(writes: Write[], after: Effect[], failed = after
   return { ...again, failed: [again] };
 }
 
-/** The writes for the outcome of a call, and for the end of its question if that is open. `accepted`: the request whose acceptance is stored with them. */
+/**
+ * The writes that store the outcome of a call. If the user has not decided or answered the call, they also end its approval request or question.
+ * `accepted`: the request whose acceptance is stored with the outcome.
+ */
 export function outcomeWrites(call: CallRecord, outcome: CallOutcome, accepted?: AcceptedRequest): Write[] {
   return [
     ...(isUndecided(call) ? decidingWrites(call, outcome) : []),
