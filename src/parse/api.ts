@@ -98,7 +98,7 @@ export type UsageField =
   | 'reasoning'
   /** Reasoning that the output does not include. */
   | 'thoughts'
-  /** Prompts of tools, which the input does not include. */
+  /** Prompts for the use of tools, which the input does not include. */
   | 'toolPrompt'
   /** An object that has the counts (Cohere). */
   | 'counts'

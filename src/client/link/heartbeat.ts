@@ -67,7 +67,7 @@ export class Heartbeat {
     this.#unanswered = 0;
   }
 
-  /** Call it when the client sent a frame of `size` bytes or characters, which the server should answer soon. */
+  /** Call it when the client sent a frame of `size` bytes or characters. The next ping then follows soon, and shows whether the server still answers. */
   sent(size: number): void {
     this.#grace += Math.floor(size / BYTES_PER_BEAT);
     if (this.#isSlow) this.#after(this.#busyMs, () => this.#beat());

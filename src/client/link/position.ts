@@ -14,7 +14,10 @@ export type ConnectionEvent =
   | { type: 'frame-end' }
   /** Sound of the agent. */
   | { type: 'binary'; frame: BinaryFrame }
-  /** The server closed the connection because of an invalid or too large request. That request is not sent again. */
+  /**
+   * The server closed the connection because of an invalid or too large request. The client does not know which one that was, so no unanswered request
+   * is sent again.
+   */
   | { type: 'refused'; code: number; reason: string };
 
 /** Tracks how much of a conversation has been received over all links: where the next link continues, and which chunks are replays. */

@@ -15,7 +15,7 @@ interface Utterance {
   /** The number that the server gave the utterance. */
   readonly number: number;
   readonly messageId: string;
-  /** Whether the utterance is complete or was interrupted: no more of it is played. */
+  /** Whether the utterance is complete or was interrupted, so that no more of it is expected. */
   isOver: boolean;
 }
 
