@@ -220,7 +220,7 @@ export class ReplicatedLogs implements Logs {
         this.#isAway = false;
         this.#waitsSince = this.#due.size === 0 ? null : this.#context.clock.elapsed();
         for (const [index, log] of logs.entries()) this.#added(log, additions[index], results[index]);
-        this.#goOn();
+        this.#continue();
       },
       (error: unknown) => {
         this.#isBusy = false;
@@ -256,7 +256,7 @@ export class ReplicatedLogs implements Logs {
     this.#keep();
   }
 
-  #goOn(): void {
+  #continue(): void {
     if (this.#due.size === 0) this.#reportIdle();
     else if (this.#isUrgent) this.#keep();
     else this.#departure.arrived('text-delta');

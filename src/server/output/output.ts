@@ -374,7 +374,8 @@ export class Readers {
   private readonly last: () => number;
   /** The reader that the agent waits for when it lags. */
   private awaited: Reader | null = null;
-  private full: { room: Promise<void>; goOn: () => void } | null = null;
+  /** What the agent waits for while the awaited reader lags; null while it does not wait. */
+  private wait: { room: Promise<void>; end: () => void } | null = null;
 
   constructor(last: () => number) {
     this.last = last;
@@ -405,16 +406,16 @@ export class Readers {
 
   /** Call it when a reader made progress. */
   moved(): void {
-    if (!this.full || this.isLagging()) return;
-    this.full.goOn();
-    this.full = null;
+    if (!this.wait || this.isLagging()) return;
+    this.wait.end();
+    this.wait = null;
   }
 
   /** Resolves when the awaited reader no longer lags; undefined when it does not lag, or when there is none. */
   room(): Promise<void> | undefined {
     if (!this.isLagging()) return undefined;
-    this.full ??= untilCalled();
-    return this.full.room;
+    this.wait ??= untilEnded();
+    return this.wait.room;
   }
 
   private isLagging(): boolean {
@@ -422,12 +423,12 @@ export class Readers {
   }
 }
 
-function untilCalled(): { room: Promise<void>; goOn: () => void } {
-  let goOn = (): void => undefined;
+function untilEnded(): { room: Promise<void>; end: () => void } {
+  let end = (): void => undefined;
   const room = new Promise<void>((resolve) => {
-    goOn = resolve;
+    end = resolve;
   });
-  return { room, goOn };
+  return { room, end };
 }
 
 /** The text of a message. */

@@ -154,7 +154,7 @@ export function Chat({
 
   const loadError = session.status === 'failed' ? session.error : null;
   /** Removes the error, so that queued messages are sent. The failed message keeps its note that it has no answer. */
-  const goOn = () => {
+  const dismissError = () => {
     clearError();
     if (lost.error) lost.forget();
     setRestored(false);
@@ -162,18 +162,18 @@ export function Chat({
   const isFailure = held === 'error' || held === 'cut' || held === 'unsent';
   const sendNow = (id: string) => {
     insist(id);
-    if (isFailure) goOn();
+    if (isFailure) dismissError();
     else actions.stop();
   };
   const askAgain = (message: Message, isLast: boolean) => {
     if (isLast) return actions.retry();
     if (unsent.has(message.id)) actions.drop(message.id);
     unsent.forget(message.id);
-    goOn();
+    dismissError();
     add({ ...draftOf(message), id: crypto.randomUUID() });
   };
   const write = (draft: Draft, isNow = false) => {
-    goOn();
+    dismissError();
     add(draft);
     if (isNow && canInterrupt) sendNow(draft.id);
   };
