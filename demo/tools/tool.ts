@@ -1,7 +1,7 @@
 import type { BaseTool } from '@google/adk';
 import type { Rule } from 'duologue/models/embedded';
 
-/** The surroundings that the server passes to the definitions of tools. */
+/** The environment variables and the folder that the server passes to the definition of each tool. */
 export interface ToolSurroundings {
   env: Readonly<Record<string, string | undefined>>;
   /** The data folder of the server, where a tool may store files. */

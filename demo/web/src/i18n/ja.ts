@@ -208,7 +208,7 @@ export const ja: Messages = {
       integer: '整数を入力してください。',
       json: 'JSON として正しくありません。',
     },
-    refused: 'この回答は質問に合いません。直してください：',
+    refused: '回答の内容が質問に合いません。修正してください：',
     sending: '回答を送信しています。',
     unsent: '接続が切れています。再接続したら、回答を送信します。',
     keys: (decline) => `${decline} 回答しない`,
@@ -366,7 +366,7 @@ export const ja: Messages = {
     accessTitle: '許可されていません',
     accessText: 'サーバーがこのページまたはキーを受け付けません。',
     nowhereTitle: 'このアドレスにサーバーがありません',
-    nowhereText: '別のものが応答しています。サーバーのアドレスを管理者が確認する必要があります。',
+    nowhereText: '別のサーバーが応答しています。サーバーのアドレスを管理者が確認する必要があります。',
     socketTitle: 'ライブモードで接続できません',
     socketText:
       'サーバーは動いていますが、WebSocket を開けません。プロキシが遮断しているかもしれません。上で「標準（SSE）」を選んで再試行してください。',

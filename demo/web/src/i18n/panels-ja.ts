@@ -19,7 +19,7 @@ export const ja: PanelTexts = {
     refresh: '更新',
     jsonl: 'JSON Lines で保存',
     csv: 'CSV で保存',
-    newest: '表示と保存は新しい記録だけです。',
+    newest: '新しい記録だけを表示し、保存します。',
     older: '以前の記録を表示',
     kind: {
       issued: '承認の依頼',

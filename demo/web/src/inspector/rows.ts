@@ -53,7 +53,7 @@ const OF_NO_MESSAGE: ReadonlySet<string> = new Set(['data-session', 'data-floor'
 export class RowFold {
   private readonly decoders = new Map<number, BlockDecoder>();
   private readonly isStream = new Set<number>();
-  /** When each request without a response so far was sent, by channel. */
+  /** When each request that has no response yet was sent, by channel. */
   private readonly asked = new Map<number, number>();
   private readonly pinged = new Map<unknown, number>();
   /** When the page sent the decision or output of a call, by call id. */

@@ -18,7 +18,7 @@ export function MicButton({
   /** Returns whether the user can talk at once. Otherwise it loads the missing parts, and the user has to press again. */
   prepare: () => Promise<boolean>;
 }) {
-  /** The press in progress: when it began, and whether the user can talk. It is asked once for each press: otherwise a failed download would start again. */
+  /** The press in progress: when it began, and the result of `prepare`, which is called once for each press so that a failed download is not repeated. */
   const pressed = useRef<{ since: number; canTalk: Promise<boolean> } | null>(null);
   /** Whether a click ends hands-free. The click of the press that started hands-free must not end it. */
   const isEnd = useRef(false);

@@ -146,7 +146,7 @@ const saysAs = (name: string) => [text(`${name} is done.`)];
 
 const INNER: Row[] = [
   works(
-    'two approvals of one step of a node, answered after a kill: the model goes on once',
+    'two approvals of one step of a node, answered after a kill: the model continues once',
     async (place) => {
       const ran: string[] = [];
       const [kind] = KINDS;
