@@ -103,7 +103,6 @@ async function runOnce(call: PausableCall, isStarted: boolean, session: Session)
   const run: Run = {
     live: false,
     tools: tools.apart(),
-    openCalls: () => [],
     inner: host,
     path: call.path,
     defer: (made) => deferInside(call, made),

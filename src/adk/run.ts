@@ -70,14 +70,6 @@ export interface DeferredCall extends Omit<ToolFacts, 'agents'> {
   isLongRunning?: boolean;
 }
 
-/** A waiting call, as other tools of the same session see it. */
-export interface OpenCall {
-  id: string;
-  toolName: string;
-  args: Record<string, unknown>;
-  runsOn: 'server' | 'client';
-}
-
 /** One run of an agent. The gates of its tools use it. */
 export interface Run {
   readonly live: boolean;
@@ -91,8 +83,6 @@ export interface Run {
   readonly tools: ServerTools;
   /** Defers a call. Resolves when it is recorded. */
   defer(call: DeferredCall): Promise<void>;
-  /** The calls of the session that wait now. */
-  openCalls(): readonly OpenCall[];
   /** For runs of agents that are used as tools. Without it such an agent cannot pause. */
   readonly inner?: InnerHost;
   /** For the run of an agent that is used as a tool: the names of the agents on the way to it. */

@@ -18,7 +18,6 @@ async function use(meanwhile: (plugin: GatePlugin, run: Parameters<GatePlugin['b
     defer: async (call: { id: string }) => {
       deferred.push(call.id);
     },
-    openCalls: () => [],
   };
   const turn: ScriptedTurn = async function* () {
     meanwhile(plugin, run);
@@ -50,7 +49,6 @@ describe('a gate', () => {
       live: true,
       tools,
       defer: async () => undefined,
-      openCalls: () => [],
     });
     expect(await use((plugin) => plugin.end(other))).toEqual({ log: [], deferred: ['call-w'] });
   });

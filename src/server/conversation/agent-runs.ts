@@ -14,7 +14,7 @@ import type { Detection } from '../../protocol/index.ts';
 import { nextRound, settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
-import { type CallRecord, StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store.ts';
 import type { RunRequest, Ticket } from './state/effects.ts';
 import type { Failure } from './state/errors.ts';
 import type { Input } from './state/inputs.ts';
@@ -24,8 +24,6 @@ export interface AgentRunsContext {
   engine: Engine;
   history: History;
   tools: ServerTools;
-  /** Returns the calls that have no outcome yet. */
-  openCalls: () => CallRecord[];
   inner: InnerHost;
   /** Applies an input that a run causes, such as an event of the agent, to the state. */
   apply: (input: Input) => void;
@@ -163,7 +161,7 @@ export class AgentRuns {
 
   /** Reads the events of a run. Returns its failure; null when it ended without one. */
   private async read(run: OpenRun, request: RunRequest): Promise<Failure | null> {
-    const { engine, history, tools, openCalls, inner, apply, room, onFault } = this.context;
+    const { engine, history, tools, inner, apply, room, onFault } = this.context;
     const { plugin } = engine;
     const { appName, userId, sessionId: id } = history.key;
     let view: RunView | null = null;
@@ -183,7 +181,7 @@ export class AgentRuns {
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
       const continues = request.driver === 'turn' ? request.continues : undefined;
-      const active = { live, optimistic, continues, defer, tools, openCalls, inner, fastPath };
+      const active = { live, optimistic, continues, defer, tools, inner, fastPath };
       view = plugin.begin({ appName, userId, id }, active);
       // The run takes input once ADK has read the session. Input that is stored before that would reach the model twice: in the history and through
       // the queue.

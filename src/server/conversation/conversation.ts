@@ -106,7 +106,6 @@ export class Conversation implements Session {
     const announced = recovered.calls.flatMap(announcedBy);
     const targets = (runner: EffectRunner): EffectTargets => {
       const apply = runner.apply.bind(runner);
-      const openCalls = () => state.openCalls;
       const circumstancesOf = (callId: string) => state.circumstancesOf(callId);
       const inner = innerHost(source, (call) => runs.defer(0, call));
       const tools = new ToolRunner({ key, engine, history, inner, apply, circumstancesOf, logFields });
@@ -131,7 +130,6 @@ export class Conversation implements Session {
         apply,
         onFault,
         tools: tools.tools,
-        openCalls,
         room: () => output.readers.room(),
       });
       return { store, runs, tools, output, requests, listeners };
