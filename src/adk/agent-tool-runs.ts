@@ -39,12 +39,12 @@ export interface PausableCall {
   path: readonly string[];
   /** Whether the call is recorded, so that calls inside it can be recorded too. */
   isRecorded: boolean;
-  /** Whether an earlier process, or an earlier turn of this one, may have started the call. */
+  /** Whether the call may have been started before: by an earlier process, or by this process in an earlier turn. */
   isContinued: boolean;
   override: ApprovalOverride;
   /** The source of the credentials that tools of the agent request. */
   credentials: CredentialSource;
-  /** The rules for the tools of the agent. */
+  /** Runs the tools of the conversation. The tools of the agent run by the same rules, under a separate lock (`apart`). */
   tools: ServerTools;
 }
 
@@ -124,7 +124,10 @@ async function runOnce(call: PausableCall, isStarted: boolean, session: Session)
   }
 }
 
-/** Defers a call inside the agent. If the call that it was made within is recorded, it is recorded at once; otherwise after that call. */
+/**
+ * Defers a call that the agent made. Records it at once if the call of the agent itself is recorded. Otherwise keeps it in `host.pending`, because the call
+ * of the agent has to be recorded first.
+ */
 async function deferInside(call: PausableCall, made: DeferredCall): Promise<void> {
   const { host, context, path, isRecorded } = call;
   const within = context.functionCallId ?? '';
@@ -143,9 +146,9 @@ function messageOf({ agent, args }: PausableCall): Content {
 }
 
 /**
- * Completes the calls inside the agent that have no response. Returns `wait` while one of them waits, `answered` when all have a response now, and `none`
- * when none was open. `isInterrupted`: an earlier run may have been interrupted, so a call that is neither recorded nor in `host.pending` gets the error
- * that its outcome is unknown.
+ * Adds the responses to calls inside the agent that have none yet. Returns `wait` when one of these calls still waits; otherwise `answered` when a response
+ * was added, and `none` when none was. `isInterrupted`: an earlier run may have been interrupted, so a call that is neither recorded nor in `host.pending`
+ * gets the error that its outcome is unknown.
  */
 async function answerOpen(
   call: PausableCall,
@@ -239,8 +242,8 @@ function resultOf({ agent, context }: PausableCall, session: Session, last: Even
 }
 
 /**
- * The plugin of a run inside a call. All events of the run get one invocation id, and the agent does not see the events of its other runs that have not
- * ended.
+ * The plugin of a run inside a call. All events of the run get one invocation id. Of its other runs, the agent sees only those that ended before this run
+ * began.
  */
 class InnerPlugin extends GatePlugin {
   private readonly callId: string;
@@ -314,7 +317,7 @@ class ForwardedArtifacts implements BaseArtifactService {
 
   private get service() {
     const { artifactService } = this.context.invocationContext;
-    if (!artifactService) throw new Error('The tool uses an artifact, and its run has no artifact service.');
+    if (!artifactService) throw new Error('The tool uses an artifact, but its run has no artifact service.');
     return artifactService;
   }
 

@@ -32,7 +32,7 @@ export interface InnerRun {
  */
 const runs = new WeakMap<AbortSignal, InnerRun>();
 
-/** The run of an agent used as a tool that a context belongs to. */
+/** The inner run that a context belongs to; undefined for a context of the conversation, or of an agent that can pause. */
 export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefined }): InnerRun | undefined {
   return abortSignal && runs.get(abortSignal);
 }
@@ -55,7 +55,7 @@ async function runAgentTool(
   const prepare = outer?.prepare ?? ((inner: BaseAgent) => agents?.prepareTool(inner));
   const { agent } = tool as unknown as { agent: BaseAgent };
   prepare(agent);
-  // ADK writes to the session of the inner agent, so this process must own that session.
+  // ADK writes to the session of the inner agent. Only the owner may write to it, and `open` makes this process the owner.
   await host?.open(agent.name, state.toRecord());
   // For an agent tool inside another agent tool, the outermost call reports the refusal.
   if (!abortSignal || outer) return tool.runAsync(request);

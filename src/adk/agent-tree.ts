@@ -28,7 +28,7 @@ interface UsedAsTool {
   agent: BaseAgent;
   /** The names of the agents on the path from the root to this agent. */
   path: string[];
-  /** Whether a call inside this agent can wait, because ADK can resume each agent on the path. */
+  /** Whether a call inside this agent can wait. It can if ADK can resume each agent on the path. */
   canPause: boolean;
 }
 
@@ -56,12 +56,12 @@ export function agentToolNames(root: AgentRoot): Set<string> {
   return new Set(agentsUsedAsTools(root).map(({ agent }) => agent.name));
 }
 
-/** The tools of a tree of agents that are known when the server starts. */
+/** The tools of a tree of agents, as far as they are known when the server starts. */
 export interface KnownTools {
   names: ReadonlySet<string>;
-  /** The names of agents whose tools are known only when they run: LLM agents with toolsets, and agents that are not LLM agents. */
+  /** The names of agents whose tools are known only when they run: LLM agents with toolsets, other agents without sub-agents, workflows without a graph. */
   open: ReadonlySet<string>;
-  /** The data parts that tools say they send: the name of each part, and of the tool. */
+  /** The data parts that the definitions of tools name (`data`): the name of each part, and of its tool. */
   data: readonly { name: string; tool: string }[];
   /** Whether a tool has `onApproved` or `onDenied`, or a toolset or an agent that is used as a tool may have one. */
   hearsDecisions: boolean;
@@ -207,14 +207,14 @@ function nameOf(thing: unknown): string {
 function foreign(what: string): Error {
   return new Error(
     `${what} was made by another copy of @google/adk than the one duologue imports, so its calls could not be guarded. ` +
-      'Load ADK with import, not with require, and see that "npm ls @google/adk" shows one copy.',
+      'Load ADK with import, not with require, and check that "npm ls @google/adk" shows one copy.',
   );
 }
 
 /** How ADK runs an agent: one live run for the whole conversation (`runLive`), or one run for each answer (`runAsync`). */
 export type Driver = 'live' | 'turn';
 
-/** The facts besides the agent by which the driver is chosen. */
+/** Everything besides the tree of agents by which `chooseDriver` decides. */
 export interface DriverFacts {
   plugins: readonly BasePlugin[];
   /** The option `driver`. */
@@ -225,7 +225,7 @@ export interface DriverFacts {
   hears: boolean;
 }
 
-/** The driver of an agent over a socket, and a warning for the operator about the choice. */
+/** The driver of an agent over a socket, and a warning for the operator about the choice; null when there is nothing to warn of. */
 export interface DriverChoice {
   driver: Driver;
   warning: string | null;
@@ -246,8 +246,8 @@ const PLUGIN_GAPS = [
 /**
  * Chooses how ADK runs an agent over a socket. LLM agents run live. Trees with other agents run turn by turn, because in a live run ADK does not run
  * some of those agents at all, and others for one step only. An agent with a callback, plugin or output schema that a live run would ignore runs turn
- * by turn too, so that no guardrail is skipped. The option `driver` decides first, and a model that can only be used live is used live: the warning
- * then names what ADK ignores.
+ * by turn too, so that no guardrail is skipped. The option `driver` comes before these rules. LLM agents whose model can only be used live
+ * run live even with such a callback. In both cases the warning names the callbacks, plugins and schemas that ADK ignores.
  */
 export function chooseDriver(
   root: AgentRoot,

@@ -12,7 +12,7 @@ import {
 import { type AgentRoot, agentsIn } from './agents.ts';
 import { DuologueTool } from './tools.ts';
 
-/** Marks a gated tool. When a call of a gated tool waits for a user or the browser, the function of the tool returns to ADK without a response. */
+/** Marks a gated tool (`gate.ts`). When a call of such a tool waits for a user or the browser, its `runAsync` returns to ADK without a response. */
 export const GATED = Symbol('duologue.gated');
 
 /** How a gated tool ended, by the context of its call. A call that waits or was refused has no entry. */
@@ -83,7 +83,10 @@ export interface AnsweredCall {
   context: Context;
 }
 
-/** Calls the after-tool callbacks in ADK's order for a call that ran outside of ADK's loop; returns the response, or the value that a callback replaced it with. */
+/**
+ * Calls the after-tool callbacks in ADK's order for a call that ran outside of ADK's loop. Returns the output, or the value that a callback replaced it
+ * with. Throws an error that says that the tool ran when a callback fails.
+ */
 export async function runAfterTool(
   { tool, agent, args, context }: AnsweredCall,
   output: unknown,

@@ -9,9 +9,12 @@ export interface BeforeSignIn {
 
 /** The source of the credentials that tools request with `requestCredential`. */
 export interface CredentialSource {
-  /** The question that asks the user to sign in. Throws an error with a clear text when the server cannot ask. */
+  /**
+   * The question that asks the user to sign in. `isApproved`: the user has approved the call already; `before` returns this later. Throws an error with a
+   * clear text when the server cannot ask.
+   */
   question(config: AuthConfig, session: Session, callId: string, isApproved: boolean): Question;
-  /** A valid credential of the user from an earlier sign-in; undefined when there is none. */
+  /** The credential that an earlier sign-in of the user saved; undefined when there is none, or when it has expired. */
   saved(config: AuthConfig, context: Context): Promise<AuthCredential | undefined>;
   /**
    * Exchanges the user's answer to a sign-in for a credential, and saves it. Undefined when `answer` is no answer to a sign-in. Throws an error with a
@@ -57,8 +60,8 @@ export async function lendCredential<T>(
 }
 
 /**
- * The same source for calls inside an agent that is used as a tool. There a sign-in belongs to `outer`, the session of the conversation, and not to the
- * session of the agent.
+ * Wraps a source for the calls that an agent makes while it is used as a tool. Their sign-ins belong to `outer`, the session of the conversation, because
+ * the session of the agent is not the one that the user sees.
  */
 export function credentialsInside(source: CredentialSource, outer: Session): CredentialSource {
   return {
@@ -69,7 +72,7 @@ export function credentialsInside(source: CredentialSource, outer: Session): Cre
   };
 }
 
-/** The source of a plugin that was not made by a server: there is no user to ask. */
+/** The source of a `GatePlugin` that gets no other: it has no saved credential and no user to ask, so a tool that requests a credential fails. */
 export const NO_CREDENTIALS: CredentialSource = {
   question() {
     throw new Error('The tool requests a credential, but it runs where no user can be asked for one.');

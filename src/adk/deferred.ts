@@ -36,7 +36,7 @@ import { servicesFor, type ToolServices } from './services.ts';
 import { type CallLink, ToolContext } from './tool-context.ts';
 import { checkState, DuologueTool, toJsonOutput, toJsonResponse } from './tools.ts';
 
-/** The agent and the session of a stored call, and what is needed to find the tool of the call. */
+/** The agent and the session of a stored call, and the services and plugins of the ADK context in which its tool is found and runs. */
 export interface DeferredPlace {
   rootAgent: AgentRoot;
   sessionService: BaseSessionService;
@@ -45,7 +45,7 @@ export interface DeferredPlace {
   session: Session;
   agent: string;
   invocationId: string;
-  /** For a call inside an agent that is used as a tool: the session of the conversation. `session` is that of the agent. */
+  /** For a call inside an agent that is used as a tool: the session of the conversation. `session` is then the session of that agent. */
   outer?: Session;
 }
 
@@ -65,16 +65,16 @@ export interface DeferredExecution extends DeferredPlace {
   signal: AbortSignal;
   /** For runs of agents that are used as tools. */
   host: InnerHost;
-  /** The place of the call among agents that are used as tools, when it has one. */
+  /** Set for a call inside an agent that is used as a tool, and for a call whose tool is an agent that can pause. */
   place: AgentPlace | undefined;
   /** Whether the call may have been started before. */
   isContinued: boolean;
 }
 
 /**
- * The outcome of a deferred call. `asks`: the tool itself wants a user to confirm before it does anything. `waits`: a long-running tool was started,
- * and its output comes from outside; or the tool is an agent, and calls inside it wait. An output also has the session that the tool read, so that
- * conflicting state changes are found when they are stored, and the files that the tool saved.
+ * The outcome of a deferred call. `asks`: the tool itself asks the user to confirm or to sign in, and runs again after that. `waits`: a long-running tool
+ * was started, and its output comes from outside; or the tool is an agent, and calls inside it wait. An output also has the files that the tool
+ * saved, and the session of the conversation as it was when the tool started: with this session the store finds conflicting changes of the state.
  */
 export type Outcome =
   | { kind: 'output'; output: unknown; actions: EventActions; session: Session; files?: FileChunk[] }
@@ -134,7 +134,7 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
       return await answered(call, output, execution.outer ?? session);
     });
   } catch (error) {
-    // The files that the tool saved before it failed are stored already.
+    // The files that the tool saved before it failed are stored already, so the outcome names them (in `actions`).
     return actions ? { ...failure(error), actions } : failure(error);
   } finally {
     link?.close();
@@ -244,11 +244,14 @@ export async function findTool(place: DeferredPlace, name: string): Promise<Base
   return tools.find((tool) => tool.name === name);
 }
 
+/** The agent that made a stored call. If no agent has that name now, it is the root agent; this throws if the root is a workflow. */
 function agentOf({ rootAgent, agent }: DeferredPlace): BaseAgent {
   const found = findAgent(rootAgent, agent);
   if (found) return found;
   if (isBaseAgent(rootAgent)) return rootAgent;
-  throw new Error(`The workflow "${rootAgent.name}" has no agent named "${agent}".`);
+  throw new Error(
+    `The workflow "${rootAgent.name}" no longer has the agent "${agent}", which made this call.`,
+  );
 }
 
 function contextOf(place: DeferredPlace, abortSignal?: AbortSignal): InvocationContext {

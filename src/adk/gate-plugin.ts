@@ -63,7 +63,7 @@ export interface RunView {
 /** A run in progress, with the tools that its agents have in this step and the decision about each call. */
 export class ActiveRun implements RunView {
   readonly run: Run;
-  /** The tools of each agent with their gates, by agent and name. */
+  /** The tools of each agent, without their gates: by the name of the agent, then by the name of the tool. */
   readonly tools = new Map<string, ReadonlyMap<string, BaseTool>>();
   readonly decisions = new Map<string, Decision>();
   /** The arguments on which the decision about each call is based, as JSON. */
@@ -185,7 +185,7 @@ const GATE = 'duologue';
 
 const NOTHING: Promise<undefined> = Promise.resolve(undefined);
 
-/** What the plugin needs to know about the agents of the server. */
+/** The functions by which the plugin checks, prepares and finds the agents of the server. */
 export interface GatedAgents {
   /** Prepares an agent that a workflow made while it ran, so that its calls pass the gates. */
   prepare(agent: LlmAgent): void;
@@ -304,7 +304,9 @@ export class GatePlugin extends BasePlugin {
   }
 
   /**
-   * Decides about each call as soon as ADK emits the event with it, so that clients hear at once where the call runs and whether it needs approval.
+   * Handles an event as soon as ADK emits it, unless it is partial. Decides about each call in it, so that clients hear at once where the call runs and
+   * whether it needs approval. Returns an event to use in its place: one that contains the transcript of speech, or one in which a workflow node asks
+   * the user. Otherwise undefined.
    */
   private async decideOn({ event, invocationContext }: EventParams): Promise<Event | undefined> {
     const spoken = spokenContent(event);

@@ -77,8 +77,8 @@ class GateBuilder extends BaseLlmRequestProcessor {
 }
 
 /**
- * The last tool of an agent. It has no declaration, so models do not see it. ADK processes it when all other tools are in the request, and it then
- * puts a gate before each of them.
+ * The last tool of an agent. It has no declaration, so models do not see it. ADK calls its `processLlmRequest` after all other tools are in the request;
+ * this method then puts a gate before each of them.
  */
 class Gate extends BaseTool {
   constructor() {
@@ -86,7 +86,7 @@ class Gate extends BaseTool {
   }
 
   override runAsync(): Promise<unknown> {
-    throw new Error('The tool duologue_gate cannot be called.');
+    throw new Error('The tool duologue_gate is internal to Duologue and cannot be called.');
   }
 
   override async processLlmRequest(request: { toolContext: Context; llmRequest: LlmRequest }): Promise<void> {

@@ -266,7 +266,7 @@ function sourceIn(service: object | undefined): FileSource | null {
   return service && 'readFile' in service ? (service as FileSource) : null;
 }
 
-/** The file that a part refers to, without an id when the part holds the bytes; null when there is none. */
+/** The file in a part: with its id when the part refers to it, with the id null when the part holds the bytes. Null for a part without a file. */
 function fileIn({ fileData, inlineData }: Part): { id: string | null; size: number } | null {
   if (inlineData?.data) return { id: null, size: Math.floor((inlineData.data.length * 3) / 4) };
   if (!fileData?.fileUri?.startsWith(SCHEME)) return null;

@@ -6,7 +6,7 @@ import type { DataParts } from '../protocol/index.ts';
  * one key, from the models to the readers of the events. Only this module knows the key.
  */
 export interface LiveFacts {
-  /** With `turnComplete`: true when the answer to later input follows at once, false when none follows. Absent: not known. */
+  /** With `turnComplete`: true when the model starts another turn at once, false when it waits for input. Absent when the provider does not say. */
   continues?: boolean;
   /**
    * With `turnComplete`: the model was not generating an answer. The event only confirms an interruption, or the end of output that was already

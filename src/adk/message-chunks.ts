@@ -6,7 +6,7 @@ import { usageOf as parseUsage } from '../parse/usage.ts';
 import type { Chunk, Citation, MessageMetadata, TokenUsage } from '../protocol/index.ts';
 import { liveFactsOf } from './live-facts.ts';
 
-/** The outputs for the events of a message: chunks for clients, and facts for the state of the session. */
+/** The outputs for the events of a message: chunks for clients, and inputs for the state of the conversation. */
 export type MessageOutput =
   | Chunk
   | { type: 'call'; id: string; name: string; args: Record<string, unknown> }
@@ -317,7 +317,7 @@ export class MessageChunks {
     if (event.citationMetadata && !event.partial) this.citations.push(...citationsOf(event.citationMetadata));
   }
 
-  /** Adds the usage of one model call, once. It includes the usage that partial events of the same call reported. */
+  /** Adds the usage of one model call to the total. Forgets the usage in the partial events of the call, because `usage` includes it. */
   private count(writer: Writer, usage: Event['usageMetadata']): void {
     writer.partialUsage = undefined;
     if (usage) this.usage = addUsage(this.usage, usageOf(usage));

@@ -22,7 +22,7 @@ export interface Decision extends ToolFacts {
   waived?: true;
   /** The arguments are invalid, or the tool denies the call: it fails before the user is asked. */
   refusal?: string;
-  /** The text of the approval request that the tool decided together with `asks`. */
+  /** The text of the approval request, when `needsApproval` of the tool returned one (`reason`). */
   approvalMessage?: string;
 }
 
@@ -30,7 +30,7 @@ export interface Decision extends ToolFacts {
 export interface AgentPlace {
   /** For a call made by an agent that is used as a tool: the id of the call of that tool. Null for a call of one of the conversation's own agents. */
   within: string | null;
-  /** The names of the agents on the way to the call, from the agent of the conversation that called the first tool to the agent that made this call. */
+  /** The names of the agents from the outside in: first the agent of the conversation, last the agent that made this call. */
   path: string[];
   /** Whether the tool of this call is an agent that can pause: its run continues when the calls within it have ended. */
   isAgent: boolean;
@@ -38,9 +38,12 @@ export interface AgentPlace {
 
 /** Functions of the conversation for the runs of agents that are used as tools. */
 export interface InnerHost {
-  /** The session of an agent that is used as a tool, with its newest events. Creates it with `state` when there is none. */
+  /**
+   * Returns the session of an agent that is used as a tool, with its newest events. Creates it with `state` when there is none. Makes this process its
+   * owner.
+   */
   open(agentName: string, state: Record<string, unknown>): Promise<Session>;
-  /** Whether the history has events older than those of a session that `open` returned. */
+  /** Whether the store has older events of this session than those that `open` returned with it. */
   hasOlder(session: Session): boolean;
   /** Finds the recorded call with this id: the call that it was made within, and whether it has ended. Null when no such call is recorded. */
   find(callId: string): Promise<{ within: string | null; hasEnded: boolean } | null>;
@@ -54,7 +57,7 @@ export interface InnerHost {
 
 /** A call that ADK's loop does not answer. It is answered later: by the user, by the browser, or by a tool that runs outside the loop. */
 export interface DeferredCall extends Omit<ToolFacts, 'agents'> {
-  /** The place of the call among agents that are used as tools, when it has one. */
+  /** Set for a call inside an agent that is used as a tool, and for a call whose tool is an agent that can pause. */
   agents?: AgentPlace | undefined;
   id: string;
   toolName: string;
@@ -170,7 +173,7 @@ export function approvalMessageOf(
 export function mayWait(tool: BaseTool): boolean {
   if (tool instanceof DuologueTool) return tool.runsOn === 'client' || tool.mayAsk;
   if (isQuestionTool(tool)) return true;
-  // A native ADK tool may have a predicate for confirmation, which is known only for each call. So it may wait unless confirmation is off.
+  // `requireConfirmation` of a native ADK tool may be a function of the call. So the tool may wait unless confirmation is off.
   const { requireConfirmation } = tool as { requireConfirmation?: unknown };
   return requireConfirmation !== undefined && requireConfirmation !== false;
 }
@@ -243,7 +246,7 @@ export class ServerTools {
     return new ServerTools(rules);
   }
 
-  /** Waits for the tool lock; the returned function releases it. Null when the signal aborts first. */
+  /** Waits for the tool lock; the returned function releases it. A concurrent tool needs no lock, and waits for none. Null when the signal aborts first. */
   async take(tool: BaseTool | undefined, signal: AbortSignal | undefined): Promise<(() => void) | null> {
     if (signal?.aborted) return null;
     if (tool && this.isConcurrent(tool)) return () => undefined;
@@ -261,8 +264,9 @@ export class ServerTools {
   }
 
   /**
-   * Runs a tool that has the tool lock, until the tool ends or its time is over. An abort reaches the tool through its signal; a tool that ignores its signal
-   * keeps the lock until it ends or its time is over. The changes of a tool that ends too late are discarded.
+   * Runs a tool that has the tool lock. Rejects when the tool fails, or when its time is over. An abort reaches the tool through the signal that `work` gets;
+   * this function still waits for a tool that ignores it, but no longer than the time limit of the tool, or `LEAVE_MS` if it has none. The changes of a tool
+   * that ends too late are discarded.
    */
   async run<T>(
     tool: BaseTool,
@@ -330,7 +334,7 @@ export class ServerTools {
     }
   }
 
-  /** Connects the tool of a call to its conversation; undefined without the rule `outlet`. The caller closes the link when the call has ended. */
+  /** Connects the tool of a call to its conversation; undefined without a call id or the rule `outlet`. The caller closes the link when the call has ended. */
   async link(callId: string | undefined, tool: BaseTool): Promise<CallLink | undefined> {
     const { outlet, factsOf } = this.rules;
     if (callId === undefined || !outlet) return undefined;

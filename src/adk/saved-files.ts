@@ -10,19 +10,20 @@ type Saver = Pick<Session, 'appName' | 'userId' | 'id'>;
 
 const KEY = 'duologue.files';
 
-/** The custom metadata for an event whose actions have saved these files. */
+/** The custom metadata that records in an event which files its tools saved. */
 export function withSavedFiles(files: readonly FileChunk[]): Record<string, unknown> {
   return files.length === 0 ? {} : { [KEY]: files };
 }
 
-/** The files that the actions of an event have saved. */
+/** The files that `withSavedFiles` recorded in an event; none for any other event. */
 export function savedFilesIn({ customMetadata }: Pick<Event, 'customMetadata'>): readonly FileChunk[] {
   return (customMetadata?.[KEY] as FileChunk[] | undefined) ?? [];
 }
 
 /**
- * The chunks of the artifacts that actions have saved: one for each name, with its newest version. `addressOf` returns the address of a version. An
- * artifact that cannot be read now is shown without its size, as bytes of an unknown type: the page can still open its address later.
+ * The chunks of the artifacts in an `artifactDelta`: one for each name, with its newest version. `addressOf` returns the address of a version. An artifact
+ * that cannot be read now is shown without its size, as bytes of an unknown type: the page can still open its address later. Artifacts that do not exist,
+ * or that no browser can open, have no chunk.
  */
 export async function savedFiles(
   service: BaseArtifactService | undefined,

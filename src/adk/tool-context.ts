@@ -43,7 +43,7 @@ export interface CallOutlet {
   data(name: string, value: unknown, options: DataOptions): void;
   /** Sends metadata of the message. */
   setMetadata(fields: Readonly<Record<string, unknown>>): void;
-  /** Call it when the call has ended. A preliminary output that waits to be sent is discarded; everything else is sent. */
+  /** Call this when the tool call has ended. A preliminary output that waits to be sent is discarded; everything else is sent. */
   close(): void;
 }
 
@@ -67,7 +67,7 @@ export class CallLink {
     return this.made;
   }
 
-  /** Call it when the call has ended. What its tool sends later is ignored. */
+  /** Call this when the tool call has ended. Everything that its tool reports later is ignored. */
   close(): void {
     this.isClosed = true;
     this.made?.close();
@@ -75,8 +75,9 @@ export class CallLink {
 }
 
 /**
- * The context of a call: ADK's own context, with access to the conversation that the tool runs in. `D` are the schemas of the data parts that the definition of the tool
- * names; without them `data` takes any name.
+ * The context of a call: ADK's own context, with access to the conversation that the tool runs in. `D` are the schemas of the data parts that the
+ * definition of the tool names; without them `data` takes any name. A call inside an agent that is used as a tool has this access only if it waited before it
+ * ran, for an approval for example. Otherwise `metadata` is empty, and `decidedBy` and `request` are null.
  */
 export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
   readonly #link: CallLink | undefined;
@@ -102,8 +103,8 @@ export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
   }
 
   /**
-   * The headers and body fields of the request that started or last continued the turn, as far as the option `toolRequest` of the server names them. They are only in memory:
-   * null when the call runs after a restart, when the application started the turn, and without that option.
+   * The headers and body fields that the option `toolRequest` of the server names, from the request that started or last continued the turn. They are only
+   * in memory: null when the call runs after a restart, when the application started the turn, and without that option.
    */
   get request(): ToolRequest | null {
     return this.#facts.request;
@@ -114,18 +115,20 @@ export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
   }
 
   /**
-   * Shows a preliminary output on the page while the tool runs; the next one replaces it, and the output of the call replaces the last one. At most five a
-   * second are sent; a newer output replaces one that was not sent yet. A value that is no JSON, larger than 32 KB, or does not fit the schema of the
-   * output is logged and not sent. In an agent that is used as a tool it does nothing.
+   * Shows a preliminary output on the page while the tool runs. The next preliminary output replaces it, and the output of the call replaces the last one.
+   * At most five are sent in a second; a newer one replaces one that was not sent yet. A value that is not JSON, is larger than 32 KB, or does not fit the
+   * schema of the output is not sent, and a warning is logged. Does nothing for a call inside an agent that is used as a tool, unless the call waited
+   * before it ran.
    */
   progress(output: unknown): void {
     this.#link?.outlet?.progress(output);
   }
 
   /**
-   * Adds a part `data-<name>` to the message that shows the call. The name and its schema are declared in the option `data` of the server. A value that is not declared, does
-   * not fit its schema, is no JSON or larger than 32 KB is logged and not sent: it never fails the call. Values are sent at most five times a second, and all of them before the
-   * call ends. In an agent that is used as a tool it does nothing.
+   * Adds a part `data-<name>` to the message that shows the call. The option `data` of the server declares the name and its schema. A value that is not
+   * declared, does not fit its schema, is not JSON or is larger than 32 KB is not sent, and a warning is logged; the call does not fail. Values are sent at
+   * most five times a second, and all of them before the call ends. Does nothing for a call inside an agent that is used as a tool, unless the
+   * call waited before it ran.
    *
    * @example
    * context.data('chart', { title: 'Sales', values: [1, 4, 9] }, { id: 'sales' });
@@ -139,9 +142,9 @@ export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
   }
 
   /**
-   * Sets metadata of the message that shows the call: `metadata` of the message on the page. Objects are merged, every other value replaces the one before. Fields of the
-   * protocol (`usage`, `createdAt` and so on) cannot be set. More than 16 KB for a call, or a value that is no JSON, is logged and not sent. In an agent that is used as a tool
-   * it does nothing.
+   * Sets metadata of the message that shows the call: `metadata` of the message on the page. Objects are merged; any other value replaces the value of its
+   * field. Fields of the protocol (`usage`, `createdAt` and so on) cannot be set. More than 16 KB for a call, or a value that is not JSON, is not sent, and a
+   * warning is logged. Does nothing for a call inside an agent that is used as a tool, unless the call waited before it ran.
    *
    * @example
    * context.setMessageMetadata({ sources: { count: 3 } });
@@ -151,7 +154,7 @@ export class ToolContext<D extends DataSchemas = DataSchemas> extends Context {
   }
 }
 
-/** Returns the context for the tool of a call. Inside an agent that is used as a tool, its methods send nothing to the page. */
+/** Returns a context that is a `ToolContext` unchanged, and wraps any other. A wrapped context has no conversation: its methods send nothing to the page. */
 export function toToolContext(context: Context): ToolContext {
   if (context instanceof ToolContext) return context;
   const { invocationContext, actions: eventActions, functionCallId, toolConfirmation } = context;

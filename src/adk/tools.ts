@@ -7,7 +7,7 @@ import { type CallDecider, type ToolContext, toToolContext } from './tool-contex
 
 /**
  * Caches the declaration of a tool, because ADK converts the schema of its arguments for every model call. Each caller gets a copy, since callbacks may
- * change a request. It changes nothing for a tool that overrides `_getDeclaration`.
+ * change a request. Changes nothing for a tool that is no `FunctionTool`, or that overrides `_getDeclaration`.
  */
 export function rememberDeclaration(tool: unknown): void {
   const isStock =
@@ -38,8 +38,8 @@ export function checkState(toolName: string, stateDelta: object): void {
 }
 
 /**
- * Converts a value to the form in which it is stored, sent and shown to the model: a BigInt becomes its decimal digits, and everything else stays as it
- * is. Throws an error with the text `failure` for a value that cannot be written as JSON, such as an object that contains itself.
+ * Converts a value to the form in which it is stored, sent and shown to the model. Returns a value that can be written as JSON unchanged; otherwise each
+ * BigInt in it becomes its decimal digits. Throws an error with the text `failure` for a value that is still not JSON, such as an object that contains itself.
  */
 function toJson(value: unknown, failure: string): unknown {
   if (hasJson(value)) return value;
@@ -81,26 +81,29 @@ interface Definition<P extends Parameters, O> {
    * the browser.
    */
   output?: z.ZodType<O>;
-  /** Whether the user is asked before each call: `true`, `false`, or a status of AI SDK 7's `toolApproval`. If the function throws, the user is asked. */
+  /**
+   * Whether the user is asked before each call: `true`, `false`, a status of AI SDK 7's `toolApproval`, or a function that returns one of these for a call.
+   * If the function throws, the user is asked.
+   */
   needsApproval?: ApprovalRule | ((args: Args<P>, context: Context) => Maybe<ApprovalRule>);
   /**
-   * How long an approval request of this tool waits, in milliseconds from when it is shown; null means no limit. It replaces the option `approvalTimeoutMs` of
+   * How long an approval request of this tool waits, in milliseconds after it is shown; null means no limit. It replaces the option `approvalTimeoutMs` of
    * the server, over SSE and over BIDI.
    */
   approvalTimeoutMs?: number | null;
   /**
-   * What the approval request says, for the user. It is part of the request (`approval.descriptor.message` of the part, `message` of an approval of the hooks), cut at 2,000
-   * characters. A function that throws, or returns no text, leaves it out.
+   * Returns the text of the approval request for the user. Pages find it in `approval.descriptor.message` of the tool part, and in `message` of the
+   * approvals that the hooks return. It is cut at 2,000 characters. When the function throws or returns no text, the request has none.
    */
   approvalMessage?: (args: Args<P>) => string;
   /**
-   * Called once when a call of the tool was approved and the approval is stored, in the process that stored it; no restart repeats it. The server does not
-   * wait for it, and the tool may already run. An error that it throws is logged, and the approval stays valid.
+   * Called once when a call of the tool was approved, after the approval is stored, in the process that stored it. After a restart it is not called again.
+   * The server does not wait for it, so the tool may already run. An error that it throws is logged, and the approval stays valid.
    */
   onApproved?: (args: Args<P>, decided: DecidedCall) => unknown;
   /** Like `onApproved`, when a call of the tool was denied. A request that expires is not denied. */
   onDenied?: (args: Args<P>, decided: DecidedCall) => unknown;
-  /** Throws when these arguments are invalid: before the user is asked, and again before the tool runs. */
+  /** Throws when these arguments are invalid. The server calls it before the user is asked, and again before it runs a server tool. */
   check?: (args: Args<P>, context: Context) => Maybe<void>;
 }
 
@@ -129,8 +132,8 @@ export interface ServerTool<P extends Parameters, O = unknown, D extends DataSch
   /** How long a call may run, in milliseconds; null means no limit. It replaces the option `toolTimeoutMs` of the server. */
   timeoutMs?: number | null;
   /**
-   * Does the work. It returns the output; an error that it throws is shown to user and model. An async generator shows each value that it yields as a preliminary output;
-   * the value that it returns is the output, or else the last one that it yielded.
+   * Does the work, and returns the output. The user and the model get the text of an error that it throws. If it is an async generator, the page shows each
+   * value that it yields as a preliminary output; the output is the value that it returns, or else the last value that it yielded.
    */
   execute: (args: Args<P>, context: ToolContext<D>) => Maybe<O> | AsyncGenerator<O, O | Void, unknown>;
 }
@@ -236,13 +239,13 @@ export class DuologueTool<
     }
   }
 
-  /** Whether the definition has the function for such decisions: `onApproved` or `onDenied`. */
+  /** Whether the definition has a function for this decision: `onApproved` for an approval, `onDenied` for a denial. */
   hears(approved: boolean): boolean {
     const { onApproved, onDenied } = this.definition;
     return (approved ? onApproved : onDenied) !== undefined;
   }
 
-  /** Calls `onApproved` or `onDenied` of the definition with a decision. Rejects when that function fails. */
+  /** Calls `onApproved` or `onDenied` of the definition, if it has that function. Rejects when the function fails. */
   async decided(args: Record<string, unknown>, approved: boolean, call: DecidedCall): Promise<void> {
     const { onApproved, onDenied } = this.definition;
     await (approved ? onApproved : onDenied)?.(this.schema.parse(args), call);
@@ -354,14 +357,16 @@ export function defineTool(definition: unknown): DuologueTool {
 }
 
 /**
- * Throws when a definition has no function `execute`, or when that function is a generator that is not async: it could not wait for anything, so it would
- * have no progress to show.
+ * Throws when the definition of a server tool has no function `execute`, or when that function is a generator that is not async: such a generator cannot
+ * wait for anything, so it would have no progress to show.
  */
 function checkExecute(definition: AnyDefinition): void {
   if (definition.runsOn === 'client') return;
   const { name, execute } = definition;
   if (typeof execute !== 'function') {
-    throw new TypeError(`The tool "${name}" runs on the server and has no function "execute".`);
+    throw new TypeError(
+      `The tool "${name}" runs on the server and has no function "execute". Add it, or set runsOn: "client".`,
+    );
   }
   if (Object.prototype.toString.call(execute) === '[object GeneratorFunction]')
     throw new TypeError(noGenerator(name));

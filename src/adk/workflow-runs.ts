@@ -25,7 +25,7 @@ export interface NodeRun {
 
 const noted = new WeakSet<object>();
 
-/** Registers the events that the nodes of a run emit, so that an agent can wait until they are stored. A second call changes nothing. */
+/** Registers the events that the nodes of a run emit, so that an agent can wait until they are stored. A second call for the same channel changes nothing. */
 export function noteEmitted({ channel }: NodeContext, run: NodeRun): void {
   if (noted.has(channel)) return;
   noted.add(channel);
@@ -82,8 +82,8 @@ export function pauseAsNode(
 }
 
 /**
- * Whether the last run of this node stopped after a call and before the agent's end. The event with which a node pauses does not suffice to tell: a
- * client may answer before that event is stored, and a process that was killed never stores it.
+ * Whether the last run of this node stopped after a call, before the agent finished. Looking for the event with which a node pauses is not enough: a client
+ * may answer before that event is stored, and a process that was killed never stores it.
  */
 function isPaused({ session, invocationId, nodePath }: NodeContext): boolean {
   const last = session.events.findLast(
@@ -116,11 +116,11 @@ function continued(context: NodeContext, input: unknown): NodeContext {
 }
 
 /**
- * Prepares the run of a workflow. A run that continues gets the id of the invocation that paused, because ADK finds the finished nodes by that id: `continues`,
- * or that of the last answer. The
- * events in the context are this run's own copy, so they can be changed: answers to calls inside agents that are used as tools are removed, events of
- * other invocations lose their `nodeInfo`, pauses of nodes that have finished since lose their open calls, and questions get the ids that the nodes gave
- * them. Returns the text that the user gets instead of a run when a question of a node ended without an answer; otherwise null.
+ * Prepares the run of a workflow. A run that continues gets the id of the invocation that paused (`continues`, otherwise the invocation of the last
+ * answer), because ADK finds the finished nodes by that id. The events in the context are this run's own copy, so this function changes them: it removes
+ * answers to calls inside agents that are used as tools, removes `nodeInfo` from events of other invocations, removes the open calls from the events with
+ * which nodes paused that have finished since, and gives questions the ids that the nodes gave them. Returns the text that the user gets instead of a run
+ * when a question of a node ended without an answer; otherwise null.
  */
 export function prepareWorkflow(context: InvocationContext, continues?: string): string | null {
   const { events } = context.session;
@@ -222,7 +222,7 @@ export function checkRequestInput({ author, nodeInfo }: Event, rootName: string)
   const [first] = nodeInfo?.path?.split(/[.@]/) ?? [];
   if (first === rootName) return;
   throw new Error(
-    `The node "${author}" asks for input with RequestInput inside a workflow that is used as a tool, which is not supported. Ask with a tool of the agent instead.`,
+    `The node "${author}" asks for input with RequestInput inside a workflow that is used as a tool, which is not supported. Let the agent that calls the workflow ask instead.`,
   );
 }
 

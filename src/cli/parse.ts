@@ -10,7 +10,7 @@ export interface Io {
   out(text: string): void;
   err(text: string): void;
   stdin: AsyncIterable<unknown>;
-  /** Whether `err` writes to a terminal. Only then a progress bar is shown. */
+  /** Whether `err` writes to a terminal. A progress bar is shown only there. */
   isTerminal: boolean;
   /** Milliseconds since an arbitrary moment. */
   now(): number;

@@ -66,7 +66,7 @@ export class AdkSafeModel extends BaseLlm {
 
   /** Whether the model can only be used live. A live model that can also be called turn by turn declares `liveOnly: false`. */
   get liveOnly(): boolean {
-    // For a model that is not created yet, the name decides. Creating it throws if its key is missing, and the result would then be false.
+    // The name of a live model decides before the model is created. Creating it throws if its key is missing, and the result would then be false.
     if (!this.resolved && isLiveModelName(this.model)) return true;
     try {
       const { liveOnly } = this.inner as { liveOnly?: unknown };

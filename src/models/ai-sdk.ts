@@ -30,7 +30,7 @@ export interface FromAiSdkOptions {
 export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): BaseLlm {
   if (model.specificationVersion !== 'v3' && model.specificationVersion !== 'v4') {
     throw new Error(
-      `The model ${model.provider}/${model.modelId} implements version ${model.specificationVersion} of the AI SDK's contract; v3 (ai 6) and v4 (ai 7) are supported.`,
+      `The model ${model.provider}/${model.modelId} implements version ${model.specificationVersion} of the AI SDK's model interface. Duologue supports v3 (ai 6) and v4 (ai 7): install a version of the provider's package for one of them.`,
     );
   }
   return new AiSdkLlm(model, options);

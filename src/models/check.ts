@@ -16,8 +16,9 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Asks a model one short question, to find out whether its key and its name are right before a user needs it. Returns a sentence that says what is wrong.
- * Returns null when the model answers, and after any other failure, such as an unreachable provider, because a later call may succeed.
+ * Asks a model one short question, to find out whether its key and its name are right before a user needs it. Returns a sentence that says what is wrong
+ * when the key or the credentials are missing or refused, the name is unknown, the quota is used up, or the provider refuses the request. Returns null when
+ * the model answers, and after a failure that may pass, such as an unreachable provider.
  */
 export async function checkModel(
   model: BaseLlm,

@@ -9,6 +9,7 @@ import { failureOf, ModelFailure } from './provider-error.ts';
 import { elapsed, type RetryPolicy, retryPolicyOf, waitBefore, waitingResponse } from './retry-policy.ts';
 
 export interface CallModelOptions {
+  /** Whether to yield partial responses too; false by default. */
   stream?: boolean | undefined;
   signal?: AbortSignal | undefined;
   retryPolicy?: Partial<RetryPolicy> | undefined;
@@ -17,9 +18,10 @@ export interface CallModelOptions {
 }
 
 /**
- * Calls a model. Yields partial texts and thoughts, then exactly one final response with every part, the usage and the finish reason. A call that fails
- * before its first token is repeated as the retry policy says; a later failure becomes the final response. An error that is not a failure of the provider
- * is thrown. An aborted call ends at once and without a final response, even when the model ignores the signal.
+ * Calls a model. Yields exactly one final response with every part, the usage and the finish reason; with `stream`, partial texts and thoughts before it. A
+ * call that fails before its first token is repeated as the retry policy says, and with `stream` a partial response announces each repetition; a later
+ * failure becomes the final response. An error that is not a failure of the provider is thrown. An aborted call ends at once and without a final response,
+ * even when the model ignores the signal.
  */
 export function callModel(
   model: BaseLlm,
@@ -56,9 +58,9 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private controller = new AbortController();
   /** Whether the provider has sent a response. From then on the call is not repeated. */
   private hasBegun = false;
-  /** When to repeat the call, on the clock `elapsed`: unlike the clock `now`, it cannot be set back, which would prolong the wait. */
+  /** When to repeat the call, as a time of `elapsed`. A time of `now` would not do: if the clock of the machine were set back, the wait would become longer. */
   private retryAt: number | undefined;
-  /** Since when the call waits for the provider, on the clock `elapsed`; null while the caller handles a response. */
+  /** Since when the call waits for the provider, as a time of `elapsed`; null while the caller handles a response. */
   private silentSince: number | null = null;
   private cancelTimer: () => void = () => undefined;
 

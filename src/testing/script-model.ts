@@ -100,7 +100,12 @@ export class ScriptedModel extends BaseLlm {
     const { model, contents, config } = request;
     this.requests.push({ model, contents: copy(contents), config: copy(config ?? {}), stream });
     const turn = this.#turns.shift();
-    if (turn === undefined) throw new Error(`The script has no turn number ${this.requests.length}.`);
+    if (turn === undefined) {
+      const { length } = this.requests;
+      throw new Error(
+        `The model was called ${length} times, but the script has ${length - 1} turns. Add a turn for each call: ADK also calls it after each tool call.`,
+      );
+    }
     const steps = typeof turn === 'function' ? turn(request, stream, signal) : turn;
     if (isAsync(steps)) {
       yield* steps;
@@ -122,7 +127,12 @@ export class ScriptedModel extends BaseLlm {
       liveConnectConfig: copy(liveConnectConfig),
     });
     const next = this.#connections.shift();
-    if (next === undefined) throw new Error(`The script has no connection number ${this.connects.length}.`);
+    if (next === undefined) {
+      const { length } = this.connects;
+      throw new Error(
+        `A live run opened ${length} connections, but the option "connections" has ${length - 1}.`,
+      );
+    }
     if (next instanceof Error) throw next;
     return next;
   }

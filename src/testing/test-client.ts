@@ -30,7 +30,7 @@ export interface TestClientOptions {
   tools?: Record<string, (input: unknown) => unknown>;
 }
 
-/** What a page sends beside the text of a message. */
+/** What a page sends besides the text of a message. */
 export interface TestMessageOptions {
   /** The files of the message, as `sendMessage` of `useChat` sends them: each with its content as a data URL. */
   files?: readonly { type: 'file'; mediaType: string; url: string; filename?: string }[];
@@ -136,7 +136,10 @@ export class TestClient {
   /** Answers a call that runs in the browser, or a call of a long-running tool. Reads until the turn ends or waits again. */
   async answer(toolCallId: string, output: unknown): Promise<TestTurn> {
     const call = this.#calls.find(({ part }) => part.toolCallId === toolCallId);
-    if (!call) throw new Error(`This page shows no call ${toolCallId}.`);
+    if (!call) {
+      const ids = this.#calls.map(({ part }) => part.toolCallId).join(', ') || 'none';
+      throw new Error(`This page shows no call ${toolCallId} (calls that it shows: ${ids}).`);
+    }
     return this.#turn(answering(call.message, [{ ...call.part, state: 'output-available', output }]));
   }
 

@@ -106,6 +106,7 @@ export function isFor(who: 'person' | 'client', { state, toolMetadata, approval 
   return waitingFor({ runsOn, asks, state, approved: approval?.approved }) === who;
 }
 
+/** The message with which a page answers calls of an assistant message: it has the id of that message, and only the parts of the answered calls. */
 export function answering({ id }: Message, parts: readonly ToolPart[]): Message {
   return { id, role: 'assistant', parts: parts as unknown as Message['parts'] };
 }

@@ -34,7 +34,7 @@ describe('the function of a server tool', () => {
 
   it('must be there', () => {
     expect(() => defineTool(report as never)).toThrow(
-      'The tool "report" runs on the server and has no function "execute".',
+      'The tool "report" runs on the server and has no function "execute". Add it, or set runsOn: "client".',
     );
     expect(() => defineTool({ ...report, runsOn: 'client' })).not.toThrow();
   });

@@ -7,7 +7,7 @@ import { textOf } from './support/talk.ts';
 
 const description = 'Sells.';
 const WHY =
-  'The node "ask" asks for input with RequestInput inside a workflow that is used as a tool, which is not supported. Ask with a tool of the agent instead.';
+  'The node "ask" asks for input with RequestInput inside a workflow that is used as a tool, which is not supported. Let the agent that calls the workflow ask instead.';
 
 /** An agent with a workflow as a tool. */
 function desk(name: string, ask: (context: NodeContext, input: unknown) => unknown): LlmAgent {

@@ -416,6 +416,6 @@ test('a model of an older contract is refused in words', () => {
     doStream: () => Promise.reject(new Error()),
   };
   expect(() => fromAiSdk(old)).toThrow(
-    "The model p/m implements version v2 of the AI SDK's contract; v3 (ai 6) and v4 (ai 7) are supported.",
+    "The model p/m implements version v2 of the AI SDK's model interface. Duologue supports v3 (ai 6) and v4 (ai 7): install a version of the provider's package for one of them.",
   );
 });

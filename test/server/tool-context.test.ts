@@ -384,11 +384,13 @@ describe('the request of a call', () => {
 });
 
 describe('a tool inside an agent that is used as a tool', () => {
-  it('has the user, and neither metadata nor a request; what it sends does nothing', async () => {
+  /** Starts a conversation with a tool inside such an agent. Returns the facts that the tool got, and what it sent. */
+  function inside(needsApproval: boolean) {
     const seen: Facts[] = [];
     const inner = defineTool({
       name: 'inner_work',
       description: 'Works.',
+      needsApproval,
       execute: (_args, context) => {
         seen.push(factsOf(context));
         context.progress(1);
@@ -408,9 +410,25 @@ describe('a tool inside an agent that is used as a tool', () => {
       [new AgentTool({ agent: expert })],
       { ...asAnn, ...passing, data: { note: z.string() }, clock: new ManualClock() },
     );
+    const sentIn = (chunks: readonly { type: string }[]) =>
+      chunks.map(({ type }) => type).filter((type) => type === 'data-note' || type === 'message-metadata');
+    return { made, seen, sentIn };
+  }
+
+  it('has the user, and neither metadata nor a request; what it sends does nothing', async () => {
+    const { made, seen, sentIn } = inside(false);
     const { chunks } = await made.post(message({ page: 'cart' }, { theme: 'light' }));
     expect(seen).toEqual([{ user: 'ann', decidedBy: null, metadata: {}, request: null }]);
-    const sent = chunks.filter(({ type }) => (type as string) === 'data-note' || type === 'message-metadata');
-    expect(sent).toEqual([]);
+    expect(sentIn(chunks)).toEqual([]);
+  });
+
+  it('has everything, and sends, when its call waited for an approval', async () => {
+    const { made, seen, sentIn } = inside(true);
+    const first = await made.post(message({ page: 'cart' }, { theme: 'light' }));
+    const post = (answer: unknown) => made.post({ ...(answer as object), theme: 'dark' });
+    const { chunks } = await answers({ post }, first, approve());
+    const request = { headers: {}, body: { theme: 'dark' } };
+    expect(seen).toEqual([{ user: 'ann', decidedBy: { user: 'ann' }, metadata: { page: 'cart' }, request }]);
+    expect(sentIn(chunks)).toEqual(['data-note', 'message-metadata']);
   });
 });

@@ -48,7 +48,10 @@ export type Asked = 'answer' | 'results' | 'continuation';
 /** The conversation so far, read from the contents of ADK's request. */
 export interface Conversation {
   turns: Turn[];
-  /** The calls that got a response after the model's last text: the next answer reports their outcomes. */
+  /**
+   * The calls whose outcomes the next answer reports: those that got a response after the model's last output. If there are none and the model's last output
+   * is calls, then the calls of the last turn without a response.
+   */
   fresh: Call[];
   asked: Asked;
 }
@@ -167,7 +170,10 @@ function wordsOf(written: string): Pick<Turn, 'text' | 'excerpt'> {
   return text.length > LONGEST_UNDERSTOOD ? { text: '', excerpt } : { text };
 }
 
-/** Finds the call that a response belongs to: by id, or else the oldest call of that name without a response. */
+/**
+ * Stores a response in the call that it belongs to, and returns the call: the one with its id, or else the oldest call of its name that has no response or
+ * only a pending one. Undefined for a part that is no response, and for a response without a call.
+ */
 function answer(turns: readonly Turn[], part: Part): Call | undefined {
   const { functionResponse } = part;
   if (functionResponse === undefined) return undefined;

@@ -13,9 +13,9 @@ import { type Language, languageOf } from './understand/language.ts';
 export const EMBEDDED_MODEL = 'duologue-embedded';
 
 export interface EmbeddedModelOptions {
-  /** Milliseconds between two pieces of a streamed text; 0 streams without waiting. */
+  /** Milliseconds between two pieces of a streamed text, 15 by default; 0 streams without waiting. */
   paceMs?: number;
-  /** Whether the model emits a short thought before each answer. */
+  /** Whether the model emits a short thought before each answer; true by default. */
   thinks?: boolean;
   /** Rules of the application, one or more for each of its tools. They are tried before the rules for general talk. */
   rules?: readonly Rule[];

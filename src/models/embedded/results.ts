@@ -43,7 +43,7 @@ function errorIn(response: Record<string, unknown>): string | undefined {
   const { error } = response;
   if (error === undefined || error === null || error === false) return undefined;
   if (isRecord(error)) return textOf(error.message) ?? JSON.stringify(error);
-  // `String` of an object would give `[object Object]`.
+  // A list of objects: `String` would write each of them as `[object Object]`.
   return textOf(error) ?? (typeof error === 'object' ? JSON.stringify(error) : String(error));
 }
 

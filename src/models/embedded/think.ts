@@ -58,8 +58,8 @@ async function answerSentences(rules: readonly Rule[], context: RuleContext): Pr
   for (const text of sentences) replies.push(await firstMatch(rules, { ...context, text }));
   const understood = replies.filter((reply) => reply !== null).filter((reply) => reply.isUnsure !== true);
   const calls = understood.flatMap((reply) => reply.calls ?? []);
-  // A tool with `again` must not run by mistake. It is called only when every sentence was understood and none is negated, because such a sentence may
-  // revoke the request.
+  // A tool with `again` must not run by mistake. It is called only when every sentence was understood and none is negated: a negated sentence, or one that
+  // was not understood, may revoke the request.
   const isDoubtful = understood.length < replies.length || sentences.some((sentence) => isNegated(sentence));
   if (isDoubtful && calls.some((call) => toolOf(rules, call.name)?.again !== undefined)) return null;
   const [first] = understood;

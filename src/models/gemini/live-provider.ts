@@ -19,7 +19,7 @@ import { GeminiSocket } from './socket.ts';
 /** The instances of Google's client whose service refused a setup that turns voice activity detection off. Later connections of these instances leave it on. */
 const REFUSING = new WeakSet<GoogleGenAI>();
 
-/** The close reasons of Gemini. The service cuts a reason after 123 bytes, so each pattern matches the beginning of its text. */
+/** The close reasons of Gemini. The service cuts a reason after 123 bytes, so each pattern matches words from the beginning of a reason. */
 export const CLOSE_REASONS: readonly CloseReason[] = [
   [/default credentials/i, 'stop', 'NO_CREDENTIALS'],
   [/quota|billing|resource.?exhausted/i, 'stop', 'QUOTA'],
@@ -49,8 +49,8 @@ export function keepsStockConnection(model: Gemini): boolean {
 }
 
 /**
- * Opens a live connection to Gemini. It resolves before the socket is open; a failure of the service ends `receive()` of the connection with an error. It
- * rejects when the model cannot hold a conversation, or lacks a built-in tool of the request.
+ * Opens a live connection to Gemini. The promise resolves before the socket is open; a later failure of the service ends `receive()` of the connection with
+ * an error. The promise rejects when the model cannot hold a conversation, or lacks a built-in tool of the request.
  */
 export async function connectGemini(
   model: Gemini,
@@ -127,7 +127,7 @@ class GeminiLiveProvider implements LiveProvider {
     if (this.signals === 'refused') REFUSING.add(this.client);
   }
 
-  /** Turns the service's voice activity detection on again, if the service may have refused the setup because it was off. */
+  /** Leaves the service's voice activity detection on in later setups, and returns true, if the service may have refused the setup because it was off. */
   simplifySetup({ code, message }: ModelFailure): boolean {
     const namesField = /unknown name|invalid value at/i.test(message);
     const isForSignals = code === 'SETUP' && (!namesField || /activity/i.test(message));

@@ -44,7 +44,7 @@ export class LiveCalls {
   private readonly byId = new Map<string, KnownCall>();
   /** Calls without a response. */
   private readonly open = new Set<KnownCall>();
-  /** Calls that were answered since the model ended its turn. */
+  /** Calls that were answered since the model last ended its turn. */
   private readonly answered = new Set<KnownCall>();
   private readonly cancelled = new Set<string>();
   /** The calls of the model's current turn. */
@@ -114,8 +114,8 @@ export class LiveCalls {
   }
 
   /**
-   * Adds the calls of one message. Returns the new calls, and the responses to repeated calls. Throws when the calls exceed `MAX_OPEN`, or when two open
-   * calls have the same id.
+   * Adds the calls of one message. Returns the new calls, and the responses to repeated calls. Throws when the calls exceed `MAX_OPEN`, or when the
+   * id of an open call names a different call.
    */
   add(calls: readonly NamedCall[]): { fresh: FunctionCall[]; responses: FunctionResponse[] } {
     this.message += 1;
@@ -182,7 +182,7 @@ export class LiveCalls {
     return { responses, notices };
   }
 
-  /** Call it when the model ended a turn that continues after its calls are answered. */
+  /** Forgets which calls belong to the current turn. Call it when another turn may start before these calls are answered: they stay open. */
   leaveTurn(): void {
     this.latest = [];
   }

@@ -17,7 +17,8 @@ export function endsInTransfer(history: readonly Content[]): boolean {
 
 /**
  * The history for a new session: texts and pictures, and results of calls as text, because a session does not know the call ids of an earlier
- * session. Consecutive contents of the same role are merged.
+ * session. Consecutive contents of the same role are merged. Contents without any text are left out, and so are the oldest ones beyond
+ * `MAX_CHARACTERS`.
  */
 export function seedOf(history: readonly Content[]): Content[] {
   const calls = new Map<string, FunctionCall>();

@@ -9,7 +9,7 @@ export interface LinkLimits {
   setupMs: number;
   /** How often to ping the provider, and after how much silence the socket is lost; null: no pings. */
   ping: { everyMs: number; lostMs: number } | null;
-  /** How many sockets in a row may fail while a session is resumed. */
+  /** After how many failed sockets in a row the connection stops resuming its session. */
   tries: number;
   /** Returns a number from 0 to 1, which spreads the reconnects of connections that were lost together. */
   random: () => number;
@@ -40,8 +40,8 @@ export type LinkInput =
   | { type: 'close' };
 
 /**
- * The effects that the connection has to perform. `over` without a failure: ADK closed the connection, or it was lost while the model was idle. The next
- * input may open a new connection.
+ * The effects that the connection has to perform. `over` without a failure: ADK closed the connection, or the connection was lost while the model was idle.
+ * Duologue's server then starts a new run, with a new connection, for the next input.
  */
 export type LinkEffect =
   | { type: 'open'; n: number; handle: string | null }
@@ -205,7 +205,8 @@ export class LiveLink {
     if (!ping) return;
     if (now - state.heardAt >= ping.lostMs) {
       this.out.push({ type: 'drop', n: this.n, isDead: true });
-      return this.lost(new ModelFailure('UNREACHABLE', 'The live model did not answer pings.'), now);
+      const message = `The live model sent nothing for ${ping.lostMs} ms, and did not answer pings.`;
+      return this.lost(new ModelFailure('UNREACHABLE', message), now);
     }
     if (now - state.askedAt < ping.everyMs) return;
     state.askedAt = now;
@@ -225,7 +226,7 @@ export class LiveLink {
     // The connection ends when the server announces the close of `limits.tries` sockets in a row, each within `STABLE_MS` after it opened.
     this.tries = this.isStable(state, now) ? 0 : this.tries + 1;
     if (this.tries >= this.limits.tries) {
-      const message = 'The live model closed each connection within seconds.';
+      const message = `The live model announced the close of ${this.tries} connections in a row, each within ${STABLE_MS} ms.`;
       return this.end(this.isBusy ? new ModelFailure('UNREACHABLE', message) : null);
     }
     const first = this.isBusy ? 0 : FIRST_WAIT_MS;
@@ -253,7 +254,7 @@ export class LiveLink {
     if (state.is === 'open' && this.isStable(state, now)) this.tries = 0;
     this.tries += 1;
     if (!this.wasOpen && this.tries >= OLD_SESSION_TRIES) this.forget();
-    // An idle connection ends without an error: the next input starts a new session.
+    // An idle connection ends without an error, because no answer is lost: the next input starts a new run with a new connection.
     const isAwaited = this.isBusy || !this.wasOpen;
     const canRetry = this.handle !== null || !this.wasOpen;
     const most = this.wasOpen ? this.limits.tries : FIRST_TRIES;

@@ -30,8 +30,8 @@ export class OfflineInput {
 }
 
 /**
- * Input that was sent to the model and that the model has not reacted to: the last message, and responses to calls. After a lost socket it says what to
- * send again. While the model is silent, it says whether the model still has to answer.
+ * Tracks input that was sent to the model and that the model has not reacted to: the last message, and responses to calls. `LiveSession` asks it what to
+ * send again after a lost socket, and whether a silent model still has to answer.
  */
 export class PendingInput {
   private readonly repliesTo: LiveTraits['repliesTo'];

@@ -17,6 +17,9 @@ export type SessionEffect =
 
 /** The facts for a `turnComplete` that ends only earlier output, or a turn whose calls are open. The model continues after it. */
 const CONTINUES = { continues: true, wasIdle: true };
+/** The error of a turn that the session ended because the model was silent. */
+const NO_ANSWER =
+  'The live model was silent for too long and did not complete its answer, so its turn was ended.';
 /** Tells ADK that this session cannot be resumed, so that its next connection starts a new one. */
 const NOT_RESUMABLE: LlmResponse = { liveSessionResumptionUpdate: { resumable: false } };
 
@@ -117,7 +120,7 @@ export class LiveSession {
     // next turn, so emit the delayed end first.
     if ((message.calls || output?.parts?.length) && pending.isOpen) this.deliver(turn.complete());
     pending.observe(message, turn.isClosing);
-    // The user spoke while a call is open. The model answers that in a separate turn.
+    // The model answers the user's speech in a turn of its own, even while calls of the turn before are open.
     if (output?.userTranscript?.text) this.calls.leaveTurn();
     const calls = (message.calls ?? []).map((call) => ({ ...call, id: call.id || this.newCallId() }));
     const { fresh, responses } = this.calls.add(calls);
@@ -223,7 +226,7 @@ export class LiveSession {
     this.emit(this.mute.releaseForAnswer());
     this.deliver([
       ...turn.end(),
-      ...(isMissing ? [{ errorCode, errorMessage: 'The live model stopped answering.' }] : []),
+      ...(isMissing ? [{ errorCode, errorMessage: NO_ANSWER }] : []),
       { turnComplete: true },
     ]);
   }

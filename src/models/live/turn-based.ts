@@ -141,7 +141,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     if (this.callsInARow > this.maxCalls) {
       this.finish({
         errorCode: 'TOO_MANY_CALLS',
-        errorMessage: `The model was called ${this.maxCalls} times in a row without an end.`,
+        errorMessage: `The model was called ${this.maxCalls} times without a message of the user in between, so its turn was ended.`,
       });
       return;
     }

@@ -158,7 +158,7 @@ export class TurnOutput {
     if (finished || wholeUtterances) out.push(...this.flushTranscript('user'));
   }
 
-  /** Records that the model starts a turn. Token counts that came between two turns belong to this turn. */
+  /** Records that the model speaks, which starts a turn if none is in progress. Token counts that came between two turns belong to this turn. */
   private begin(out: LlmResponse[]): void {
     if (this.closing) return;
     this.isGenerating = true;
@@ -205,7 +205,8 @@ export class TurnOutput {
       ...this.flushTexts(),
     );
     this.hasSpoken = hasSpoken;
-    if (error) out.push({ errorCode: error, errorMessage: 'The live model gave no other reason.' });
+    if (error)
+      out.push({ errorCode: error, errorMessage: `The live model ended its turn with the reason ${error}.` });
     const response: LlmResponse = { turnComplete: true, ...this.takeGrounding() };
     this.closing = { at: now + (hasSpoken ? LATE_MS : 0), response };
     out.push(...this.complete(now));

@@ -43,12 +43,12 @@ export function at(baseURL: string | undefined): { baseURL?: string } {
   return baseURL ? { baseURL } : {};
 }
 
-/** The function of a package that makes its provider. */
+/** The function of a package that makes its provider. Throws when the package has no function of this name. */
 export function maker(loaded: Loaded, name: string): (settings: object) => ProviderOfModels {
   const make = loaded[name];
   if (!make)
     throw new Error(
-      `The package of the provider has no function ${name}: install the version of the package for ai 6.`,
+      `The installed package of the provider has no function ${name}. Install the version of that package for ai 6.`,
     );
   return make;
 }

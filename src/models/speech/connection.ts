@@ -108,7 +108,10 @@ export class SpeechConnection implements BaseLlmConnection {
 
   private async startUtterance(): Promise<void> {
     this.mute();
-    if (this.waiting.size >= MAX_WAITING) return this.fail('too much was said at once.');
+    if (this.waiting.size >= MAX_WAITING)
+      return this.fail(
+        `${MAX_WAITING} earlier utterances are not recognised yet. Wait a moment and speak again.`,
+      );
     // Each connection transcribes one utterance at a time, so that one user's long speech does not occupy the engine for all users.
     const before = Promise.allSettled([...this.waiting].map(({ text }) => text));
     const onPartial = (text: string) => this.emitTranscript(text, false);

@@ -12,6 +12,7 @@ import {
 
 const key = keyOf('s1');
 
+/** The tests of the audit log. */
 export function auditSuite({ test, expect }: TestRunner, { store, clock }: Opened): void {
   test('lines are added with time, session and user', async () => {
     await store().createSession(key, {});

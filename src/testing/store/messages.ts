@@ -3,6 +3,7 @@ import { keyOf, messageOf, type Opened, type TestRunner } from './setup.ts';
 
 const key = keyOf('s1');
 
+/** The tests of stored messages. */
 export function messagesSuite({ test, expect, beforeEach }: TestRunner, { store, clock }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 
@@ -78,6 +79,7 @@ export function messagesSuite({ test, expect, beforeEach }: TestRunner, { store,
   });
 }
 
+/** The tests of the files of messages. */
 export function filesSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 

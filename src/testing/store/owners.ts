@@ -12,6 +12,7 @@ import {
 
 const key = keyOf('s1');
 
+/** The tests of owners: after a session has a new owner, the store refuses the writes of the earlier ones. */
 export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   const own = async (): Promise<OwnedKey> => {
     const owned = await store().own(key);

@@ -441,7 +441,8 @@ describe('the connection by itself', () => {
     expect(seen.slice(2).map(({ customMetadata: _, ...rest }) => rest)).toEqual([
       {
         errorCode: 'TOO_MANY_CALLS',
-        errorMessage: 'The model was called 2 times in a row without an end.',
+        errorMessage:
+          'The model was called 2 times without a message of the user in between, so its turn was ended.',
       },
       { turnComplete: true },
     ]);

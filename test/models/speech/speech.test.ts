@@ -214,7 +214,8 @@ describe('a model with ears', () => {
     await live.close();
     expect(live.seen).toContainEqual({
       errorCode: 'RECOGNISER_ERROR',
-      errorMessage: 'The speech could not be recognised: too much was said at once.',
+      errorMessage:
+        'The speech could not be recognised: 4 earlier utterances are not recognised yet. Wait a moment and speak again.',
     });
     expect([most, understood()]).toEqual([1, 4]);
   });
