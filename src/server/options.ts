@@ -250,7 +250,7 @@ const rate = either(
 /** Whether a path can be used for the sockets of the AI SDK: it is valid, and no route of the server has it. */
 function isFreePath(value: unknown): boolean {
   const isPath = typeof value === 'string' && /^(?:\/[\w.~-]+)+$/.test(value);
-  return isPath && !/^\/(?:live|stream|sessions|approvals|login|health|sign-in)(?:\/|$)/.test(value);
+  return isPath && !/^\/(?:live|stream|sessions|approvals|login|health|sign-in|cluster)(?:\/|$)/.test(value);
 }
 
 function areHeaderNames(value: unknown): boolean {

@@ -139,6 +139,10 @@ describe('options of createDuologue', () => {
       'the option "logger" must be an object with the functions info, warn and error.',
     ],
     [{ inspect: 'yes' }, 'the option "inspect" must be true or false.'],
+    [
+      { chatSocket: { path: '/cluster/commands' } },
+      'an object whose "path" is a path such as "/ws" that no route has.',
+    ],
   ])('are checked: %j', (options, sentence) => {
     expect(() => start(options)).toThrow(sentence);
   });
