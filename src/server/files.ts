@@ -20,8 +20,9 @@ import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 export type AdmittedPart = Exclude<InputPart, { type: 'stored-file' }>;
 
 /**
- * Checks the files of a user message: the server must accept their type, and their bytes must be of that type. A stored file is replaced by its bytes. The
- * sizes of files were checked when the request was read.
+ * Checks the files of a user message. Throws when the server does not accept the type of a file, when the bytes do not match that type, or when a picture has
+ * too many pixels. A picture gets the type that its bytes show. A stored file is replaced by its bytes, which were checked before. The sizes of files were
+ * checked when the request was read.
  */
 export async function admit(
   parts: InputPart[],
@@ -42,7 +43,11 @@ async function admitPart(
   if (part.type === 'stored-file') {
     const id = fileIdIn(part.url, key.id);
     const file = id === null ? null : await store.loadFile(key, id);
-    if (!file) throw new ProtocolError('unsupported_media', 'A file must be a base64 data URL.');
+    if (!file)
+      throw new ProtocolError(
+        'unsupported_media',
+        'No file of this conversation has the "url" of a file part: send the file as a base64 data URL.',
+      );
     return {
       type: 'file',
       mediaType: file.mediaType,
@@ -88,7 +93,10 @@ function checkedPicture(bytes: Uint8Array, limits: Limits, accepted: readonly st
   return type;
 }
 
-/** Returns the type of a file that is no picture. Throws when the bytes are not of that type, as far as the type has a signature or is text. */
+/**
+ * Returns the type of a file that is no picture. Throws when the file is empty, or when its bytes do not match the type: the bytes of text must be UTF-8, and
+ * those of other types must have the type's signature, if it has one.
+ */
 function checkedFile(bytes: Uint8Array, mediaType: string): string {
   if (bytes.length === 0) throw new ProtocolError('bad_file', `A file of type ${mediaType} is empty.`);
   if (isTextType(mediaType)) {
@@ -120,7 +128,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'application/pdf': 'PDF',
 };
 
-/** Stores the files of a message, and returns the message with their addresses. */
+/** Stores the files of a user message, and returns the message with the addresses of the files. The caller stores the message. */
 export async function storeMessage(
   admitted: { id: string; parts: AdmittedPart[]; metadata: PageMetadata | undefined; createdAt: number },
   store: Store,
@@ -179,7 +187,8 @@ function fileIdIn(url: string, sessionId: string): string | null {
 }
 
 /**
- * Stores the files of a message of the agent, and replaces their bytes by addresses. The browser already got the bytes while the message was streamed.
+ * Stores the files of a message of the agent, and replaces their data URLs in the message by addresses. The browser already got the bytes while the message
+ * was streamed.
  */
 export async function externalise(message: Message, store: Store, key: OwnedKey): Promise<void> {
   for (const part of message.parts) {

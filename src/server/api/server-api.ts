@@ -21,7 +21,7 @@ export interface ApplicationDecision {
 /** The output of a call that waits for it: the call of a long-running tool, or of a browser tool. */
 export interface CompletedCall {
   callId: string;
-  /** JSON, as the tool would return it. */
+  /** A value that JSON can express, as the tool would return it. */
   output: unknown;
   /** The session of the call; needed only when several sessions have a call with this id. */
   session?: SessionRef;
@@ -47,7 +47,7 @@ export interface ServerApi {
    */
   on<Name extends ServerEventName>(name: Name, listener: NoInfer<EventListener<Name>>): () => void;
   /**
-   * Delivers each event at least once, also after a restart or the death of a node. The store writes the event together with the change that it reports, and
+   * Delivers each event at least once, even after a restart or the death of a node. The store writes the event together with the change that it reports, and
    * keeps it until a node has delivered it. The returned function ends the subscription in this process.
    */
   subscribe<Name extends ServerEventName>(subscription: EventSubscription<Name>): () => Promise<void>;
@@ -60,12 +60,12 @@ export interface ServerApi {
    */
   decide(decision: ApplicationDecision): Promise<void>;
   /**
-   * Gives a call the output for which it waits, also days later and after a restart. Resolves when the output is stored; then the agent continues.
+   * Gives a call the output for which it waits, even days later or after a restart. Resolves when the output is stored; then the agent continues.
    */
   complete(call: CompletedCall): Promise<void>;
   /**
    * Sends a message as the user, and creates the session if it does not exist. Resolves when the message is stored. `messageId` is the id of the message in
-   * which the agent will answer; null when the id is not known yet.
+   * which the agent will answer; null when the session already has a message with the same id and content, so that no turn starts.
    */
   send(session: SessionRef, message: ApplicationMessage): Promise<{ messageId: string | null }>;
   /**
@@ -104,7 +104,10 @@ export function createServerApi(
     return found ?? null;
   };
 
-  /** Runs a command with an answer to a call. When the answer is rejected, `why` gets the newest record of the call, and returns the error to throw. */
+  /**
+   * Runs a command with an answer to a call. When the session rejects the answer, `why` gets the newest record of the call, and returns the error to throw, or
+   * null for the error of the session.
+   */
   const answer = async (
     found: FoundCall,
     by: DecidedBy,
@@ -135,7 +138,9 @@ export function createServerApi(
             'decide needs an "approvalId" that is a text, and an "approved" that is true or false.',
           );
         if (typeof by !== 'string' || by === '' || by.length > limits.idLength)
-          throw badRequest('decide needs "by": the person who decided, as a text.');
+          throw badRequest(
+            `decide needs "by": the person who decided, as a text of 1 to ${limits.idLength} characters.`,
+          );
         const found = await findOne({ approvalId });
         if (!found) throw unknownApproval();
         const { key, call } = found;

@@ -67,7 +67,9 @@ export async function exchangeCode(
     redirect: 'error',
     signal: AbortSignal.timeout(EXCHANGE_MS),
   }).catch(() => {
-    throw new Error('the token endpoint of the provider cannot be reached');
+    throw new Error(
+      `the token endpoint of the provider cannot be reached, redirects, or did not answer within ${EXCHANGE_MS / 1000} s`,
+    );
   });
   if (!answer.ok) {
     await answer.body?.cancel();

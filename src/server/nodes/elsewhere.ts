@@ -13,7 +13,7 @@ export class Elsewhere extends Error {
   }
 }
 
-/** Thrown when no node can handle a request, because no node can reach the store or the hub. The request had no effect. */
+/** Thrown when this node cannot use the store or the hub, and knows no other node that can. The request had no effect. */
 export class EngineAway extends ProtocolError {
   constructor(engine: NodeEngine) {
     const what = engine === 'store' ? 'The database' : 'The hub that servers share';

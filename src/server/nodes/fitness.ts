@@ -17,7 +17,7 @@ export interface FitnessContext {
   others: () => readonly NodePlace[];
   /** Asks another node whether it can use its store and hub. */
   isFit: (node: NodePlace) => Promise<boolean>;
-  /** Called when this node cannot use an engine and another node can: the conversations of this node should move there. */
+  /** Called when this node cannot use the store or the hub (`away`) and another node can: the conversations of this node should move there. */
   onUnfit: (away: readonly NodeEngine[]) => void;
 }
 
@@ -27,7 +27,7 @@ const RESTART_MS = 2000;
 
 /**
  * Tracks whether this node can use the store and the hub. While it cannot, it looks for a node that can. If there is one, requests are forwarded to it and
- * conversations move there. If there is none, because an engine is unreachable for all nodes, everything stays where it is.
+ * conversations move there. If there is none, because no node can reach the store or the hub, everything stays where it is.
  */
 export class Fitness {
   readonly #context: FitnessContext;
@@ -41,7 +41,7 @@ export class Fitness {
     this.#checkLater();
   }
 
-  /** The engines that this node cannot use at the moment. */
+  /** Which of the store and the hub this node cannot use at the moment. */
   get away(): NodeEngine[] {
     const { clock, isStoreAway } = this.#context;
     const isHubAway = this.#hubAwaySince !== null && clock.elapsed() - this.#hubAwaySince >= RESTART_MS;

@@ -5,7 +5,7 @@ import type { NodePlace } from '../store/store.ts';
 
 /** Header of a forwarded request: the address of the node that forwarded it. A node never forwards such a request again. */
 export const FORWARDED = 'x-duologue-forwarded';
-/** Header of a response: the node that answers does not own the session. */
+/** Header of a response: the node has not handled the request, because it does not own the session or is closing. */
 export const NOT_HERE = 'x-duologue-not-here';
 /** Header of `/health`: the node works, but its store or hub fails at the moment, so other nodes move no session to it. */
 export const TROUBLED = 'x-duologue-troubled';
@@ -109,7 +109,7 @@ export async function askNode(handover: Handover, body: string): Promise<string 
   throw new Error(`The node answered with ${status}: ${text.slice(0, 200)}`);
 }
 
-/** Connects the stream of a client that waits for its WebSocket upgrade to another node. False when that node does not own the session. */
+/** Connects a client's stream, which waits for its WebSocket upgrade, to another node. False when that node does not own the session. Throws like `forward`. */
 export function forwardUpgrade(handover: Handover, stream: Duplex, head: Buffer): Promise<boolean> {
   const headers = { ...headersFor(handover), connection: 'Upgrade', upgrade: 'websocket' };
   const outgoing = open(handover, headers);

@@ -9,7 +9,7 @@ export interface LeaseContext {
   directory: NodeDirectory;
   clock: Clock;
   logger: Logger;
-  /** The keys of the sessions that this process believes to own. */
+  /** The keys of the sessions that this process has loaded, and so believes that it owns. */
   owned: () => readonly OwnedKey[];
   /** Called when another node owns a session that this process owned. */
   onLost: (key: OwnedKey) => void;
@@ -26,7 +26,7 @@ const CLOCK_MS = 1000;
 /** How long a node that shuts down waits for the store. */
 const LEAVE_MS = 2000;
 
-/** The lease of a node: it shows the other nodes, through the store, that this one lives. With each renewal it also reads the clock of the store. */
+/** The lease of this node, with which the store shows the other nodes that this one is alive. Each renewal also reads the clock of the store. */
 export class NodeLease {
   readonly #context: LeaseContext;
   #cancelRenewal: () => void = () => undefined;
@@ -35,7 +35,7 @@ export class NodeLease {
   #renewing: Promise<void> = Promise.resolve();
   /** The number of renewals that have not been answered yet. */
   #renewals = 0;
-  /** Until this time (by the monotonic clock of this process) no other node takes the sessions of this one over. */
+  /** Until this time (by the monotonic clock of this process) no other node takes over the sessions of this node. */
   #sureUntil = Number.NEGATIVE_INFINITY;
   readonly #onSure = new Set<() => void>();
   /** How many milliseconds the clock of this machine is behind that of the store. */
@@ -97,7 +97,9 @@ export class NodeLease {
     const left = this.#renewing.then(() => (this.#joined ? directory.leave(place.name) : undefined));
     const hasLeft = await settlesWithin(left, LEAVE_MS, clock).catch(() => false);
     if (!hasLeft)
-      logger.warn('store unavailable at shutdown: other nodes take over when the lease of this one ends');
+      logger.warn(
+        'store unavailable at shutdown: other nodes take over the sessions of this one when its lease ends',
+      );
   }
 
   /** Renews the lease until the node closes. Gives up sessions that another node has taken over meanwhile. */

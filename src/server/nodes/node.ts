@@ -43,7 +43,7 @@ export interface NodeContext extends NodeOptions {
   directory: NodeDirectory;
   clock: Clock;
   logger: Logger;
-  /** The keys of the sessions that this process believes to own. */
+  /** The keys of the sessions that this process has loaded, and so believes that it owns. */
   owned: () => readonly OwnedKey[];
   /** The name of this process, with which the name of the node begins; the name of the machine unless given. */
   process?: string | undefined;
@@ -55,11 +55,11 @@ export interface NodeContext extends NodeOptions {
   basePath: string;
   /** Why the hub cannot be used at the moment; null when it can, or there is none. */
   hubFault: () => string | null;
-  /** Called when this node cannot use an engine and another node can. */
+  /** Called when this node cannot use the store or the hub (`away`) and another node can. */
   onUnfit: (away: readonly NodeEngine[]) => void;
 }
 
-/** A failed attempt to connect to another node is logged if it has this number. The first is not logged, because the other node may not listen yet. */
+/** Of the failed attempts to connect to another node, only the one with this number is logged. The first is not: the other node may not listen yet. */
 const LOGGED_ATTEMPT = 2;
 /** The time between two attempts to find the owner of a session. */
 const LOOK_MS = 200;
@@ -111,14 +111,14 @@ export class ClusterNode implements Lease {
     });
   }
 
-  /** Throws while this node cannot reach its store: `Elsewhere` when another node can. */
+  /** Throws while this node cannot reach the store: `Elsewhere` when another node can, otherwise `EngineAway`. */
   check(): void {
     if (!this.#lease.mayHaveEnded) return;
     const { refuge } = this.#fitness;
     throw refuge ? new Elsewhere(refuge) : new EngineAway('store');
   }
 
-  /** The engines that this node cannot use at the moment. While there is one, the node should get no requests. */
+  /** Which of the store and the hub this node cannot use at the moment. Unless the list is empty, balancers should send this node no requests. */
   get away(): NodeEngine[] {
     return this.#fitness.away;
   }
@@ -172,8 +172,8 @@ export class ClusterNode implements Lease {
   }
 
   /**
-   * Makes this node the owner of a session, or another node if this one is shutting down. Null when the session does not exist; throws `Elsewhere` when
-   * another living node owns it.
+   * Makes this node the owner of a session. Null when the session does not exist. Throws `Elsewhere` when another living node owns the session, or gets it
+   * because this node is shutting down or cannot use the hub. Throws `NotHere` when this node is shutting down and no other node lives.
    */
   async take(key: SessionKey): Promise<OwnedKey | null> {
     const { directory } = this.#context;
@@ -253,7 +253,7 @@ export class ClusterNode implements Lease {
     return admitted.session;
   }
 
-  /** Sends a request to every other living node. Resolves when each has answered or died. */
+  /** Sends a request to every other living node. Resolves when each of them has answered, or could not be asked. */
   async askOthers(request: Request): Promise<void> {
     const { nodes } = await this.#context.directory.living();
     const others = nodes.filter((node) => node.name !== this.place.name && !this.#peers.isDead(node));
@@ -275,7 +275,7 @@ export class ClusterNode implements Lease {
     await left;
   }
 
-  /** The next of the other nodes, in turn, for a session without an owner. */
+  /** The next of the other nodes, in turn, for a session without an owner. Throws `NotHere` when no other node lives. */
   #heir(): NodePlace {
     const living = this.#others.filter((node) => !this.#peers.isDead(node));
     const heir = living[this.#given++ % living.length];
@@ -327,7 +327,7 @@ export class ClusterNode implements Lease {
         this.#peers.failed(node, error.isRefused);
         return null;
       }
-      this.#context.logger.warn('another node did not answer a forwarded request: see node and error', {
+      this.#context.logger.warn('forwarding a request to another node failed: see node and error', {
         node: node.name,
         error: String(error),
       });

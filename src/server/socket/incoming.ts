@@ -83,8 +83,8 @@ export class Intake {
     const wasCounted = this.unfinishedBytes > 0;
     this.unfinishedBytes = 0;
     if (isBinary && byteLength <= SMALL && !this.parsing) {
-      // A small frame, such as 20 ms of sound, is handled synchronously. Its bytes are not counted, because counting would be a large part of
-      // the cost of handling it.
+      // A small binary frame, such as 20 ms of sound, is handled synchronously. Its bytes are not counted, because counting would be a large part of the cost
+      // of handling it.
       if (wasCounted) this.hold();
       this.context.take({ kind: 'binary', bytes: data });
       return;
@@ -182,7 +182,8 @@ class UnfinishedFrame {
   push(bytes: number): { bytes: number; isNew: boolean } {
     const isNew = this.hasEnded;
     this.bytes += bytes;
-    // `ended` has no frame headers, so the difference may be a few bytes too large. The unfinished frame cannot have more bytes than this piece.
+    // `ended` does not include the headers of the frames, so the difference may be a few bytes too large. The unfinished frame began in this piece, so it
+    // cannot have more bytes than the piece.
     if (isNew) this.bytes = Math.max(0, Math.min(this.bytes - this.ended, bytes));
     this.ended = 0;
     this.hasEnded = false;
@@ -256,7 +257,7 @@ export class FrameMeter {
     this.dropped++;
     if (this.dropped > MAX_DROPPED) return this.context.onFlood();
     if (this.dropped % ANSWERED !== 1) return;
-    const text = 'Too many frames: some were dropped. Send fewer a second.';
+    const text = 'Too many frames: some were dropped. Send fewer frames per second.';
     const error = new ProtocolError('rate_limited', text, { retryAfterMs: 1000 });
     this.context.refuse(error);
   }
@@ -367,8 +368,8 @@ export class SocketRequests {
         return this.claim();
       case 'audio_control':
         media.microphone(frame.action, frame.detection);
-        // Sound may follow at once, so the microphone is on before the application has said whether the user is signed in. If the user has
-        // signed out, the answer of the application closes the connection.
+        // Sound may follow at once, so the microphone is on before the application has said whether the user is signed in. If the user has signed out,
+        // `isSignedOut` closes the connection.
         return frame.action === 'start' ? isSignedOut?.() : undefined;
       case 'audio_chunk':
         media.hear(frame.pcm);
