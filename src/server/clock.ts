@@ -25,7 +25,7 @@ export async function settlesWithin(work: Promise<unknown>, ms: number, clock: C
 
 /**
  * A clock whose `now` never goes back. When the wall clock is set back, `now` continues from where it was, so
- * that deadlines that clients already know still hold. After a restart of the process it is the wall clock again.
+ * that deadlines that clients already know still hold. After a restart of the process, `now` is the time of the wall clock again.
  */
 export function neverSetBack(clock: Clock): Clock {
   let start = Number.NEGATIVE_INFINITY;

@@ -44,7 +44,7 @@ export interface Duologue extends ServerApi {
   handle(request: Request): Promise<Reply | null>;
   /** Checks origin and user for a path of the application: null when the request is allowed, else the reply that refuses it. */
   guard(request: Request): Promise<Reply | null>;
-  /** The WebSockets of the paths `/live` and `/ws` below the base path, for adapters. */
+  /** The WebSockets at `/live` and at the path of the option `chatSocket`, both below the base path. Adapters use it. */
   readonly sockets: Sockets;
   /** Whether every request must identify a user, by a key or by `authenticate`. */
   readonly isGuarded: boolean;
@@ -56,7 +56,7 @@ export interface Duologue extends ServerApi {
    * nothing.
    */
   handOver(): Promise<void>;
-  /** Hands over sessions to other nodes where possible, ends the others within a few seconds, and closes the store and the hub. */
+  /** Hands over sessions to other nodes where possible, ends the turns of all other sessions within a few seconds, and closes the store and the hub. */
   close(): Promise<void>;
 }
 

@@ -62,7 +62,7 @@ export interface SessionOptions {
   live: Partial<RunConfig>;
   /** How ADK runs the agent over a socket. */
   driver: Driver;
-  /** Whether the application has after-tool callbacks or output schemas that must check the outputs of browser tools. */
+  /** Whether the application has, or may have, after-tool callbacks or output schemas, which must check the outputs of browser tools. */
   callsBack: boolean;
 }
 
@@ -108,9 +108,9 @@ export interface Engine {
   /** Sign-ins at providers, for the credentials that tools ask for. */
   toolSignIns: ToolSignIns;
   options: SessionOptions;
-  /** The chunks of the artifacts that actions of a session have saved. */
+  /** Returns a `file` chunk for each artifact that the actions of an ADK event have saved. */
   savedFiles: (session: SessionKey, actions: SavedArtifacts) => Promise<FileChunk[]>;
-  /** The files that a user message may have. */
+  /** The media types, the number and the sizes of the files that a user message may have. */
   attachments: () => NonNullable<SessionInfo['attachments']>;
   /** The media that the model accepts and produces besides text. */
   capabilities: () => SessionCapabilities;

@@ -52,7 +52,7 @@ const isoMedia = at(4, 'ftyp');
 const matroska = at(0, '\x1a\x45\xdf\xa3');
 const oldOffice = at(0, '\xd0\xcf\x11\xe0');
 
-/** The bytes with which files of a type begin. The bytes of a type that is neither here nor a text type are not checked. */
+/** The bytes with which files of a type begin. The bytes of a file whose type is neither in this list nor a text type are not checked. */
 const SIGNATURES: readonly (readonly [type: RegExp, test: Test])[] = [
   [/^image\/png$/, at(0, '\x89PNG\r\n\x1a\n')],
   [/^image\/jpeg$/, at(0, '\xff\xd8\xff')],

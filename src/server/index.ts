@@ -1,6 +1,6 @@
 /**
  * The server: sessions, approvals, HTTP and sockets around one agent. `createDuologue` is the only entry, and connects everything. The session registry
- * (`registry/`) owns the sessions of this process; only the state in `conversation/` changes a session. Data that outlives the process is in a store
+ * (`registry/`) owns the sessions of this process; the state in `conversation/` decides what happens in a session. Data that outlives the process is in a store
  * (`store/` has the contract; `sqlite/` and `postgres/` implement it). Data that several processes share besides the store is in a hub (`log/hub.ts`;
  * `redis/` implements it). Adapters (`adapters/`) connect the server to a framework or runtime.
  */

@@ -6,7 +6,7 @@ export const LARGE_JSON = 256 * 1024;
 
 /** The largest number of values in a JSON text that the worker parses. A text of `LARGE_JSON` bytes cannot have more. */
 const MAX_VALUES = LARGE_JSON / 2;
-/** Values at a greater depth are replaced by null. The server reads nothing that is as deep. */
+/** Objects and arrays at a greater depth are replaced by null. The server reads no field that is nested so deep. */
 const MAX_DEPTH = 200;
 const MAX_HEAP_MB = 256;
 
@@ -121,7 +121,10 @@ function tooMuch(): ProtocolError {
   return new ProtocolError('too_large', `The JSON has more than ${MAX_VALUES} values. Send less at once.`);
 }
 
-/** Returns the bytes in a buffer that holds nothing else, so that the buffer can be transferred to the thread. Copies them only when they share a buffer. */
+/**
+ * Returns the bytes in a buffer that holds nothing else, so that the buffer can be transferred to the thread. Copies the bytes only if the buffer has other
+ * bytes too.
+ */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength

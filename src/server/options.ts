@@ -98,7 +98,7 @@ export interface DuologueOptions {
    * a connection is open. Without it, a sign-out closes no open connection.
    */
   stillSignedIn?: StillSignedIn;
-  /** Limits the requests of a user that start work of the agent; false for no limit. False also turns the default limits of reads and new sessions off. */
+  /** Limits the requests of a user that start work of the agent; false for no limit. False turns off the default limits of reads and new sessions too. */
   rateLimit?: RateLimit | false;
   /** Limits the requests of a user that read, rename or remove sessions, and handshakes of WebSockets; false for no limit. */
   readLimit?: RateLimit | false;
@@ -106,7 +106,7 @@ export interface DuologueOptions {
   newSessions?: RateLimit | false;
   /**
    * The names of the tools that ask for approval, whatever their definitions say. The list replaces the definitions: a tool that it does not name runs without
-   * approval, also a tool with `needsApproval: true`.
+   * approval, even if its definition has `needsApproval: true`.
    */
   toolsRequiringApproval?: ApprovalOverride;
   /** How pictures of the agent are sent: as `file` chunks, unless `data-image` is given. */
@@ -148,7 +148,7 @@ export interface DuologueOptions {
   /**
    * How ADK runs the agent over a socket: `live`, one live run, or `turn`, a run for each turn. Unless given, LLM agents run live. A tree of agents runs turn by
    * turn if it has a workflow or an agent of another kind, or if it has callbacks, plugins, output schemas, compactors or state in the instruction that ADK
-   * would ignore in a live run.
+   * would ignore in a live run. LLM agents whose model can only be used live run live even then, and the server logs a warning.
    */
   driver?: Driver;
   /** Timeouts of the model, and how often it is called again when it fails before its first token. */
@@ -370,8 +370,9 @@ export function checkOptions(options: DuologueOptions): void {
 }
 
 /**
- * Checks the data that tools of the agent declare, and the options that name tools: a misspelt name would let a tool run without approval. Throws when no agent
- * has a tool of that name. If the agent has a toolset, whose tools are known only when the agent runs, it logs a warning instead.
+ * Checks the tools of the agent against the options. Throws when a tool sends data that the option `data` does not declare, or when an option names a tool that
+ * no agent has: a misspelt name would let a tool run without approval. If an agent has a toolset, whose tools are known only when the agent runs, an unknown
+ * name is logged as a warning instead.
  */
 export function checkTools(options: DuologueOptions, logger: Logger): void {
   const { agent, toolsRequiringApproval = [], concurrentTools = [] } = options;

@@ -10,7 +10,7 @@ type Authenticated = string | Identity | null;
 
 /** The options of `Access`: which keys, users and origins may use the server. */
 export interface AccessOptions {
-  /** The key that every request must send. Without a key and `authenticate`, `serve` listens only on this machine. */
+  /** The key that every request must send. With neither a key nor `authenticate`, `serve` listens only on this machine. */
   apiKey?: string | undefined;
   /** Origins of pages that may use the server. The host names in them are also accepted as names of the server itself. */
   origins: readonly string[];
@@ -69,7 +69,7 @@ export class Access {
     );
   }
 
-  /** Finds the user of a request. Throws when the request has no valid key, or when `authenticate` refuses it. */
+  /** Finds the user of a request. Throws when a key is required and the request has neither the key nor the login cookie, or when `authenticate` refuses it. */
   async identify(request: Request): Promise<Identity> {
     const { apiKey, authenticate, defaultUser } = this.options;
     if (apiKey !== undefined && !this.showsKey(request, apiKey)) {

@@ -58,7 +58,7 @@ export class TokenBucket {
     this.tokens += count;
   }
 
-  /** Sets the number of tokens to that of the bucket that all nodes share. */
+  /** Replaces the number of tokens, after the bucket that all nodes share has reported how many are left. */
   set(tokens: number, now: number): void {
     this.tokens = tokens;
     this.at = now;
@@ -75,8 +75,8 @@ export type SharedBucket = (user: string, count: number) => Promise<number>;
 
 /**
  * A token bucket for each user. When there are many buckets, the full ones are deleted. If the nodes share a bucket for each user, this node takes tokens from
- * its own copy at once, and later sets the copy to the number that the shared bucket reports. No request waits for the shared bucket. While the shared
- * bucket cannot be reached, each node uses its copy alone.
+ * its own copy at once, and corrects the copy when the shared bucket reports how many tokens are left. No request waits for the shared bucket. While the
+ * shared bucket cannot be reached, each node uses its copy alone.
  */
 export class RateLimiter {
   private readonly limit: RateLimit;

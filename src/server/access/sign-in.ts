@@ -73,8 +73,8 @@ export class SignIn {
   }
 
   /**
-   * Asks every minute, and calls `onSignedOut` once when the answer is that the user has signed out, also when another call of `ask` got that answer. The
-   * returned function stops watching.
+   * Asks every minute whether the user is still signed in. Calls `onSignedOut` once, as soon as one of these checks, or any other call of `ask` with this
+   * identity, finds that the user has signed out. The returned function stops watching.
    */
   watch(identity: Identity, onSignedOut: () => void): () => void {
     if (!this.isAsked) return () => undefined;

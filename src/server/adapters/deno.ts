@@ -29,9 +29,12 @@ interface DenoRuntime {
 
 /** The `readyState` of an open socket. */
 const OPEN = 1;
-/** Deno pings a client that is silent for this long, and closes its connection when no pong comes in the same time. */
+/** Deno pings a client that was silent for half of this time, and closes its connection when no pong comes in the other half. */
 const IDLE_SECONDS = 20;
-/** If a connection is still open after this time, its client has answered a ping of Deno, so it has received everything that was sent before. */
+/**
+ * If a connection is still open this long after a response, Deno has got a frame or a pong from the client since, and the server counts the response as
+ * received.
+ */
 const CONFIRMED_MS = 3 * IDLE_SECONDS * 1000;
 
 /**

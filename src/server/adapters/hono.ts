@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { noteAddress } from '../access/client-address.ts';
 import type { Duologue } from '../duologue.ts';
 
-/** Middleware for Hono. Requests for other paths continue to the next handler. A middleware before it may have read the body. */
+/** Middleware for Hono. Requests for other paths continue to the next handler. An earlier middleware may read the body of a request. */
 export function duologueHono(duologue: Duologue): MiddlewareHandler {
   return async (context, next) => {
     // On Node, Hono passes Node's request as `env.incoming`.
@@ -15,7 +15,7 @@ export function duologueHono(duologue: Duologue): MiddlewareHandler {
   };
 }
 
-/** The request with its body. When a middleware has read the body, the request no longer has it, but Hono does. */
+/** The request with its body. When a middleware has read the body, the web request no longer has the body, but Hono's request does. */
 async function requestOf({ req }: Context): Promise<Request> {
   const { raw } = req;
   if (!raw.bodyUsed) return raw;

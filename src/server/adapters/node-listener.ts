@@ -72,7 +72,7 @@ class NodeRequest extends Request implements Arriving {
   }
 }
 
-/** Converts Node's request to a web request; null when its URL or headers are not valid in a web request. */
+/** Converts Node's request to a web request; null when its URL, host or method is not valid in a web request. */
 export function toRequest(request: IncomingMessage): Request | null {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
@@ -118,7 +118,7 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 /** Handles requests of Node's server. Requests for other paths go to `fallback`, or get 404. */
 export function nodeListener(duologue: Pick<Duologue, 'handle'>, fallback?: NodeListener): NodeListener {
   return (request, response) => {
-    // Without a listener for `error`, a broken connection would end the process. The code that reads the body or writes the reply handles its `close` event.
+    // Without a listener for `error`, a broken connection would end the process. The code that reads the body or writes the reply reacts to `close` events.
     request.on('error', () => undefined);
     response.on('error', () => response.destroy());
     const web = toRequest(request);

@@ -20,7 +20,9 @@ const IDLE_MS = 75_000;
 
 /** Options of `serve`. */
 export interface ServeOptions {
+  /** The port; 3000 unless given, and any free port for 0. */
   port?: number;
+  /** The host name or address to listen on; `localhost` unless given. */
   host?: string;
   /** Answers requests for other paths, e.g. the files of a web app. */
   fallback?: NodeListener;

@@ -10,7 +10,7 @@ import { type DecidedBy, type NodeDirectory, type SessionKey, StoreUnavailable }
 
 /**
  * An operation that only the owner of a session can perform for the application. A command is plain data, so that it can be sent to another node.
- * The owner performs the command of a `requestId` only once, also when the command is sent again because its answer was lost.
+ * The owner performs a command with a `requestId` only once, even when the command is sent again because its answer was lost.
  */
 export type Command =
   | { do: 'answer'; key: SessionKey; by: DecidedBy; answer: Answer; requestId: string }
@@ -52,7 +52,7 @@ export class Commands {
 
   /**
    * Performs a command in this process or on the node that owns the session. Resolves with the id of the agent's message that the command causes; null when
-   * it causes none. Throws the same errors wherever the command is performed.
+   * it causes none. Rejects with the same errors wherever the command is performed.
    */
   async run(command: Command): Promise<string | null> {
     const { node, directory, basePath } = this.#context;
@@ -82,7 +82,7 @@ export class Commands {
     }
   }
 
-  /** Performs a command that another node has written to the store. Throws `NotHere` when another node owns the session. */
+  /** Performs a command that another node has written to the store. Throws `NotHere` when another node owns the session, or when this server is closing. */
   async runStored(id: string): Promise<Outcome> {
     const { directory, isClosing } = this.#context;
     const stored = /^[0-9a-f]{64}$/.test(id) ? await directory?.findCommand(id) : null;

@@ -59,7 +59,7 @@ export interface SessionExport extends SessionSummary {
  * uses them. Of a message that is being streamed, the store has the newest draft.
  */
 export interface SessionsApi {
-  /** Lists the sessions of a user, or of all users, those used last first. */
+  /** Lists the sessions of a user, or of all users, last used first. */
   list(request?: SessionListRequest): Promise<SessionPage>;
   /** Reads a page of messages. The address of a file in a message is a path below the path where the server is mounted. */
   read(session: SessionRef, request?: SessionReadRequest): Promise<SessionContent>;
@@ -145,7 +145,7 @@ export function sessionsApi(engine: Engine, commands: Commands): SessionsApi {
   };
 }
 
-/** Throws errors of the store and of sessions as errors of the server API. */
+/** Runs work of the server API. Rejects with a `ServerApiError` in place of an error of the protocol or an unavailable store (`toApiError`). */
 export async function inApiErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

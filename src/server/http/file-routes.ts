@@ -73,7 +73,7 @@ function fileReply(body: Uint8Array, type: string, filename: string | null, cach
   };
 }
 
-/** The parameter of `content-disposition` for a file name: its last part, without the prefix of names of the user. */
+/** The `filename*` parameter of `content-disposition`: an artifact's name without the prefix `user:`, after its last slash. Empty when there is no name. */
 function nameParameter(filename: string | null): string {
   const last = filename
     ?.replace(/^user:/, '')

@@ -91,7 +91,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
   return reply;
 }
 
-/** The routes at a path, one for each method. An option sets the path of the sockets for the AI SDK's `WebSocketChatTransport`. */
+/** The routes at a path, one for each method. `ROUTES` lacks the sockets for the AI SDK's `WebSocketChatTransport`, because their path is an option. */
 function routesAt(path: string, { inspect, chatSocket }: HttpContext): Route[] {
   if (path === chatSocket?.path) return [{ method: 'GET', path: /^/, run: notUpgraded }];
   return ROUTES.filter((route) => (inspect || !route.inspection) && route.path.test(path));

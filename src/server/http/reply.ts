@@ -96,7 +96,7 @@ export function toResponse(reply: Reply): Response {
   return new Response(stream, { status, headers });
 }
 
-/** The reader is closed after this many heartbeats in a row in which the client read nothing, because the agent may be waiting for this client to read. */
+/** A reader is closed when its client has read nothing for this many heartbeats while chunks waited, because the agent may be waiting for this client. */
 const MAX_STALLED_BEATS = 20;
 
 /** Timers that all readers share. */
@@ -305,7 +305,7 @@ export class ResponseReader implements Reader {
       text += encodeBlock({ type: 'data-error', data: this.why.toWire(), transient: true });
       this.close();
     }
-    // The log has discarded the next chunk. The response ends without [DONE], so that the client resumes and gets no gap.
+    // If the log has discarded the next chunk, end the response without [DONE], so that the client resumes instead of missing chunks unnoticed.
     if (this.seq < log.first - 1) this.drop();
     this.isDue = false;
     this.departure.left();

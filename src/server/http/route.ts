@@ -37,12 +37,13 @@ export interface HttpContext {
   /** This process as a node of a cluster; null when it is alone. */
   node: ClusterNode | null;
   access: Access;
+  /** The rate limit of requests that start work of the agent; null without a limit. */
   limiter: RateLimiter | null;
   /** The rate limit of requests that read, rename or remove sessions, and the queue in which the `GET` requests of one user run one after the other. */
   reads: { limiter: RateLimiter | null; queue: UserQueue };
-  /** Creates a rate limiter whose tokens all nodes share. */
+  /** Creates a rate limiter. With a hub, all nodes share its tokens. */
   newLimiter: (name: string, limit: RateLimit) => RateLimiter;
-  /** Reports how many connections a user has at this node; resolves with the number at all nodes. Null when this process is alone. */
+  /** Reports to the hub how many connections a user has at this node; resolves with the number at all nodes. Null without a hub. */
   connections: ((user: string, count: number) => Promise<number>) | null;
   /** Throws when a user already has as many connections in this process as the limit allows. */
   checkRoom: (user: string) => void;
@@ -58,7 +59,7 @@ export interface HttpContext {
   isClosing: () => boolean;
   /** Whether the server is closing, or about to close, so that balancers should send no more requests to it. */
   isLeaving: () => boolean;
-  /** Runs commands at the owner of a session, also those that other nodes have written to the store. */
+  /** Runs commands at the owner of a session: those of this process, and those that other nodes have written to the store. */
   commands: Pick<Commands, 'run' | 'runStored'>;
   /** Whether clients may read the ADK events of sessions, and learn which nodes serve them. */
   inspect: boolean;

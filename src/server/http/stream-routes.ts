@@ -73,7 +73,8 @@ export async function postStream({
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
   const { metadata } = input;
-  // A stock client names a message that it edits, or the newest one, which it sends again. The others it can only have sent again without knowing.
+  // A stock client sets `messageId` when its user edits that message, or when it submits its newest message again. Without `messageId`, a message that the
+  // session already has is a request that the client sent twice, for example after a network error.
   const which = named === undefined ? 'any' : 'newest';
   const repeats = body.stock === true && trigger === 'submit-message' ? which : undefined;
   const names = { requestId, logged, forTools };
@@ -115,7 +116,7 @@ function responseReply(response: SseResponse, id: string, call: Placed): Reply {
   return { ...reply, body: chunks.map((chunk) => encodeBlock(presented(chunk, present))).join('') + DONE };
 }
 
-/** A request, and the server that got it. */
+/** A request, and the context of the server that received it. */
 type Placed = Pick<RouteCall, 'context' | 'request'>;
 
 /** Returns messages with an absolute address for each stored file, for the client of a request. */
@@ -154,13 +155,16 @@ export async function confirmStream({ context, user, body, params: [id = ''] }: 
   return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
 }
 
-/** Answers when this node has answered every request to a session that its sockets have read. Another node asks before it says that there is no response. */
+/**
+ * Answers when this node has answered every request to a session that arrived over its sockets of the AI SDK's own transport. Another node waits for this reply
+ * before it tells a client that the session has no response to resume.
+ */
 export async function settleSends({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   await context.sends.settled(user, id);
   return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
 }
 
-/** Streams every chunk of a session, also those that other pages cause, for as long as the client reads. */
+/** Streams every chunk of a session, whichever page caused it, for as long as the client reads. */
 export async function watchSession({
   context,
   request,
@@ -212,7 +216,7 @@ class Watcher implements Listener {
     this.id = id;
   }
 
-  /** The response for this watcher: the session info that a socket would get, then every chunk after it. */
+  /** The response for this watcher: `data-session` and the messages that a socket would get first, and then every chunk of the log. */
   response(
     sessionId: string,
     joined: Joined,

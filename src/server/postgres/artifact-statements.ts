@@ -1,6 +1,6 @@
 /**
  * Files that tools save. `scope` is the digest of the session, or of the user for names that begin with `user:`. The foreign key removes the rows of a deleted
- * session, also when a node of an earlier version, which does not know this table, deletes it.
+ * session, even if a node of an earlier version, which does not know this table, deletes the session.
  */
 export const ARTIFACTS = `
 create table {schema}.artifacts (
@@ -40,7 +40,7 @@ begin
 end $$;
 `;
 
-/** The statements that read artifacts. `$1` is the scope. */
+/** The statements that read artifacts. `$1` is the scope; the names of artifacts are read from two scopes, `$1` and `$2`. */
 export function artifactStatements(schema: string) {
   const of = `${schema}.artifacts where scope = $1`;
   return {
@@ -52,7 +52,7 @@ export function artifactStatements(schema: string) {
   };
 }
 
-/** How many bytes a row takes. */
+/** An SQL expression for the number of bytes in a row of the table of artifacts. `table` is the name or alias of that table in the statement. */
 export function bytesIn(table: string): string {
   const size = (column: string) => `coalesce(octet_length(${table}.${column}), 0)`;
   return `${size('part')} + ${size('bytes')} + ${size('metadata')}`;

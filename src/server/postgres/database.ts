@@ -23,7 +23,8 @@ export interface PostgresOptions {
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | null)[];
 
 /**
- * The timeout of a statement. No statement of the server takes this long, so after this time the database is frozen, and the statement is sent again.
+ * The timeout of a statement. No statement of the server takes this long. So when the time has passed, the connection or the database hangs, and the statement
+ * is sent again.
  */
 const ANSWER_MS = 10_000;
 const CONNECT_MS = 5000;
@@ -52,7 +53,7 @@ export class Database {
       application_name: 'duologue',
       keepAlive: true,
       ...(options.ssl !== undefined && { ssl: options.ssl }),
-      // Return 64-bit integers (times and fences) as numbers of JavaScript.
+      // Return 64-bit integers (times and fences) as JavaScript numbers.
       types: {
         getTypeParser: ((oid: number, format?: 'text') =>
           oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
@@ -65,7 +66,10 @@ export class Database {
     return new Database(pool, options.retryForMs ?? 10_000);
   }
 
-  /** Runs a statement. It must be safe to run twice, because it is sent again when its answer was lost. It is prepared under `name`. */
+  /**
+   * Runs a statement, which is prepared under `name`. The statement must be safe to run twice, because it is sent again when its answer was lost. Returns the
+   * rows, and whether the statement was sent more than once (`again`).
+   */
   async query<Row extends QueryResultRow>(
     name: string,
     text: string,
@@ -111,7 +115,7 @@ const PASSING = new Set([
 const UNAVAILABLE = /^(53|57|58|28)|^42501$/;
 const BROKEN = /terminated|timeout|ended by|closed the connection|not queryable/i;
 
-/** Whether the same statement may succeed in a moment, because the database or the network is only unavailable. */
+/** Whether the same statement may succeed in a moment, because the database or the network is unavailable only for a short time. */
 function isPassing(error: unknown): boolean {
   const code = codeOf(error);
   if (code === null) return error instanceof Error && BROKEN.test(error.message);

@@ -1,8 +1,8 @@
 /**
- * One function for each write, so that a write is one round trip and one transaction, and a node that dies in the middle holds no lock. Each function first
- * locks the row of its session, so that only one transaction at a time changes the session. Then it locks the state of the user and that of the app, always in
- * this order, so that no deadlock is possible. `p_at` is null when the function must use the time of the database. `p_operation` is the same when a write is
- * sent again because its answer was lost, so that the write has its effect only once.
+ * One function for each write, so that a write is one round trip and one transaction, and a node that dies during a write leaves no lock behind. A function
+ * that changes a session first locks the row of the session, so that only one transaction at a time changes it. A function that changes shared state then locks
+ * the state of the user and that of the app, always in this order, so that no deadlock is possible. `p_at` is null when the function must use the time of the
+ * database. `p_operation` is the same when a write is sent again because its answer was lost, so that the write has its effect only once.
  *
  * Errors: DL001 another owner, DL002 no such session, DL003 the session exists, DL004 state was changed meanwhile.
  */

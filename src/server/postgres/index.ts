@@ -66,7 +66,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
   }
 }
 
-/** Removes sessions without title and messages that were not used for a day. A running node removes such sessions itself; one that died could not. */
+/**
+ * The SQL that removes sessions without title and content that were not used for a day and that no living node owns. A running node removes such sessions
+ * itself; a node that died could not.
+ */
 function removeBlank(schema: string): string {
   return `with blank as (
       delete from ${schema}.sessions s

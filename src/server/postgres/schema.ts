@@ -19,8 +19,8 @@ export const migrations: readonly string[] = [
 ];
 
 /**
- * Migrates the schema to the newest version, in one transaction; throws for a schema of a newer Duologue. Two nodes may do it at once: the second waits for
- * the first, and finds nothing left to do.
+ * Migrates the schema to the newest version, in one transaction; throws for a schema of a newer Duologue. Two nodes may migrate it at once: the second waits
+ * for the first, and finds nothing left to do.
  */
 export async function migrate(
   client: ClientBase,

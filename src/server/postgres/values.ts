@@ -14,7 +14,7 @@ import {
 import type { AcceptedRequest, AuditEntry, CallRecord, OutboxEvent, SessionKey } from '../store/store.ts';
 import type { Value } from './database.ts';
 
-/** The digest of a session, for indexes. */
+/** The digest of a session's key, for indexes. */
 export function nameIn({ app, user, id }: SessionKey): string {
   return digest([app, user, id]);
 }
@@ -74,7 +74,9 @@ export function seenIn(
   return scopedKeys(key, delta).map(([name]) => (Object.hasOwn(seen, name) ? stateText(seen[name]) : null));
 }
 
-/** A value as JSON; null for a value that JSON cannot express, such as undefined. For the database, null is a key that does not exist. */
+/**
+ * A value as JSON; null for a value that JSON cannot express, such as undefined. In the parameters of a function, null stands for a key that does not exist.
+ */
 function stateText(value: unknown): string | null {
   const isWordless = value === undefined || typeof value === 'function' || typeof value === 'symbol';
   return isWordless ? null : toJson(value, 'The state');

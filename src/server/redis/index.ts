@@ -1,7 +1,7 @@
 /**
- * The data that several nodes share besides their store, in a Redis or Valkey: the logs of sessions, each a stream that outlives its owner, and the counters
- * of each user. `scripts.ts` has the scripts that Redis runs atomically, `redis-hub.ts` calls them, and `redis-connection.ts` owns the connection, which may
- * break at any time. When the data in Redis is lost, clients get a `data-reset` and the counters begin again, but no message is lost.
+ * The data that several nodes share besides their store, in a Redis or Valkey server: the logs of sessions, each a stream that outlives its owner, and the
+ * counters of each user. `scripts.ts` has the scripts that Redis runs atomically, `redis-hub.ts` calls them, and `redis-connection.ts` owns the connection,
+ * which may break at any time. When the data in Redis is lost, clients get a `data-reset` and the counters begin again, but no message is lost.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';

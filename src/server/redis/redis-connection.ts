@@ -21,7 +21,7 @@ const BEAT_MS = 1000;
 /** When Redis does not answer a renewal of the alive key within this time, it is frozen or unreachable, and a new connection is opened. */
 const ANSWER_MS = 2000;
 
-/** The connection to a Redis, which reconnects by itself. Without a connection every command fails at once. A failed command never ends the process. */
+/** The connection to a Redis server, which reconnects by itself. Without a connection every command fails at once. A failed command never ends the process. */
 export class RedisConnection {
   readonly #options: RedisOptions;
   readonly #onBack = new Set<() => void>();

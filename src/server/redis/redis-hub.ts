@@ -5,7 +5,7 @@ import { type OwnedKey, type SessionKey, StaleFence } from '../store/store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { APPEND, CONNECTIONS, SPEND, TAKE } from './scripts.ts';
 
-/** How long Redis keeps a log after its last chunk. */
+/** How long Redis keeps a log after the last chunk was added, or after an owner opened the log. */
 const KEEP_MS = 5 * 60_000;
 const KEEP_COUNTS_MS = 24 * 60 * 60_000;
 

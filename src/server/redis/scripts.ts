@@ -12,7 +12,7 @@ function script(text: string): Script {
 
 /**
  * Opens a log for a new owner: adds an entry with the owner's fence, so that no earlier owner can add anything, and returns all entries. Returns -1
- * when a later owner has the log. Arguments: fence, name of a new log, how long the log is kept.
+ * when a later owner has the log. Arguments: fence, epoch of the log if it is new, how many milliseconds the log is kept.
  */
 export const TAKE = script(`
 local fence = tonumber(ARGV[1])
@@ -29,8 +29,8 @@ return redis.call('XRANGE', KEYS[1], '-', '+')
 /**
  * Adds entries to logs. The id of an entry is the fence and the number of its last chunk, so Redis itself refuses an entry that is older than the
  * last one. Returns for each log: 1 the entry was added, now or by an earlier call whose answer was lost; -1 a later owner has the log; -2 there is no log.
- * Arguments: how long logs are kept; then for each log: fence, number of the last chunk, name of the log, text, '1' to replace the log, id of the oldest
- * entry to keep or ''.
+ * Arguments: how many milliseconds logs are kept; then for each log: fence, number of the last chunk, epoch of the log, text, '1' to replace the log, id of the
+ * oldest entry to keep or ''.
  */
 export const APPEND = script(`
 local function fenceOf(key)
@@ -88,8 +88,8 @@ return tostring(left)
 `);
 
 /**
- * Stores the number of connections of a user at one node, and returns their number at all living nodes. Arguments: node, number, prefix of the keys
- * of living nodes, how long the numbers are kept.
+ * Stores the number of connections of a user at one node, and returns their number at all living nodes. Arguments: node, number, prefix of the alive keys
+ * of nodes, how many milliseconds the numbers are kept.
  */
 export const CONNECTIONS = script(`
 if tonumber(ARGV[2]) > 0 then

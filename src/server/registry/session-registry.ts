@@ -12,7 +12,7 @@ import type { Session } from './session.ts';
 
 /** How long an unused session stays in memory, with its log, for clients that reconnect. */
 const KEEP_MS = 5 * 60_000;
-/** How often unused sessions are searched. */
+/** How often the registry looks for unused sessions. */
 const SWEEP_MS = 60_000;
 /** How long `close` waits for running turns, and then again for interrupted ones. */
 const DRAIN_MS = 2000;
@@ -40,7 +40,7 @@ export class SessionRegistry {
     return this.conversation(key);
   }
 
-  /** Creates a session. If another request has created it meanwhile, returns that one. */
+  /** Creates a session and loads it. If another request has created the session meanwhile, returns the existing session. */
   async create(key: SessionKey): Promise<Session> {
     try {
       await this.engine.sessionService.create(key);
@@ -165,7 +165,7 @@ export class SessionRegistry {
     this.here.delete(name);
   }
 
-  /** Removes a session. If this process has it open, closes it first; otherwise loads nothing of it. Returns false when there is no such session. */
+  /** Removes a session. If this process has it open, closes it first; otherwise removes it without loading it. Returns false when there is no such session. */
   private async erase(key: SessionKey, loading: Promise<Conversation> | undefined): Promise<boolean> {
     const conversation = await loading;
     if (conversation) await conversation.remove();
@@ -216,9 +216,9 @@ export class SessionRegistry {
   }
 }
 
-/** How many of the user's latest sessions are searched for the approval requests of a request without a session id. */
+/** A client may send decisions without a session id. This many of the user's sessions, last used first, are then searched for the approval requests. */
 const MAX_SEARCHED = 100;
-/** How many approval ids of such a request are searched for. */
+/** How many of the approval ids in one such request are looked up. */
 const MAX_NAMED = 4;
 
 /** Finds, creates, lists and removes the sessions of each user. */
@@ -270,8 +270,8 @@ export class Sessions {
   }
 
   /**
-   * Returns the id of the session that asked the user for one of these decisions. Searches only the sessions that were used last; null when none of
-   * them did.
+   * Returns the id of the session that asked the user for one of these decisions. Searches only the sessions that were used last; null when none of them has
+   * such an approval request.
    */
   async askedIn(user: string, answers: readonly Answer[]): Promise<string | null> {
     const { store, appName } = this.engine;

@@ -20,15 +20,14 @@ import type { Sound } from '../output/utterances.ts';
 import type { AcceptedRequest, PageRequest, SessionKey } from '../store/store.ts';
 
 /**
- * One session, for HTTP routes and sockets. Its methods take plain values and return promises; only the feed of chunks (`Feed`) and the listeners
- * (`Listener`) are objects that outlive a call.
+ * One session, as HTTP routes, sockets and the server API use it. Methods that store something or wait for the agent return promises.
  */
 export interface Session {
   readonly key: SessionKey;
 
   /**
-   * Accepts a user message from a socket or from the application. Resolves when its turn starts, and rejects when it is rejected. `again`: if an
-   * earlier message has the same id, the conversation is rewound to that message.
+   * Accepts a user message from a socket or from the application. Resolves when its turn starts, and rejects when the session does not accept the message.
+   * `again`: if an earlier message has the same id, the conversation is rewound to that message.
    */
   say(message: TypedMessage, asked: RequestContext & { again: boolean }): Promise<void>;
   /** Asks the agent to continue its last message, which was cut off. */
@@ -41,23 +40,25 @@ export interface Session {
    */
   answerFor(by: Identity, answers: Answer[], requestId: string): Promise<void>;
   /**
-   * Accepts a user message that the application sends for the user. Resolves, when it is stored, with the id of the message that will answer it; null
-   * when no message will.
+   * Accepts a user message that the application sends for the user. Resolves, when it is stored, with the id of the message that will answer it; null when no
+   * message will, because the session already has a message with this id and content.
    */
   sendFor(message: TypedMessage, requestId: string): Promise<string | null>;
   /** Gives the agent an instruction of the application, which starts a turn. Resolves with the id of the answering message when the turn starts. */
   instruct(text: string, requestId: string): Promise<string>;
   /** Shows a text of the application as a message of the agent, without starting a turn. Resolves with the id of the message when it is stored. */
   speak(text: string, requestId: string): Promise<string>;
-  /** Makes a listener the active connection, which may send audio and run browser tools; null makes none active. */
+  /**
+   * Makes a listener the active connection, which may send audio and run browser tools. Null makes none active, but a listener that cannot watch stays active.
+   */
   claim(listener: Listener | null): void;
   /** Passes sound or a picture of the user to the agent. */
   media(blob: Blob, from: Listener): void;
-  /** Handles that the user turned the microphone on or off. `detection`: whether the client or the server detects the end of speech. */
+  /** Records that the user turned the microphone on or off. `detection`: whether the client or the server detects the end of speech. */
   microphone(action: 'start' | 'stop', detection: Detection, from: Listener): void;
   /**
-   * Interrupts the agent; resolves with false when the agent was idle, or when the request was made before. `heard`: the message to interrupt, and
-   * how much of its sound was played.
+   * Interrupts the agent. Resolves with false when the agent was idle, or when an earlier request had the same `requestId`. `heard`: the message to interrupt,
+   * and how much of its sound was played.
    */
   stop(asked?: Partial<RequestContext> & { heard?: Heard }): Promise<boolean>;
 
@@ -121,8 +122,8 @@ export interface PostedMessage extends PostNames {
   parts: AdmittedPart[];
   metadata?: PageMetadata | undefined;
   /**
-   * Which message of the session with the same id and content this one repeats: then no turn starts, and the response to that message is sent again. Absent when
-   * it repeats none, so that it replaces such a message and everything after it.
+   * Which message of the session this one may repeat. A repetition has the same id and content, and starts no turn: for the newest message the response is sent
+   * again; for an older one, which only `any` allows, the request is rejected. Absent: none, so this message replaces the one with its id and all after it.
    */
   repeats?: 'any' | 'newest' | undefined;
 }
@@ -167,7 +168,7 @@ export interface Listener {
 /** The source from which readers get the chunks of a session. */
 export interface Feed {
   readonly log: Omit<ShownLog, 'readers'>;
-  /** Whether the agent is idle or waits for the user or the browser, and clients may get every chunk. */
+  /** Whether the agent is idle or waits for the user or the browser, and the log holds no chunk back from clients. */
   readonly isAtRest: boolean;
   /** Calls `callback` whenever the agent becomes idle or waits for an answer. The returned function unsubscribes. */
   onRest(callback: () => void): () => void;
@@ -192,7 +193,7 @@ export interface SseResponse {
   feed: Feed;
   /** The number of the log entry before its first chunk. */
   from: number;
-  /** The response ends at the first end mark in the log after this entry; if it is missing, at the first end mark after `from`. */
+  /** The response ends at the first end mark in the log after this entry. If `endsAfter` is missing, it ends at the first end mark after `from`. */
   endsAfter?: number;
   /** Whether the client of the response is the active client, for which the agent waits when it lags. */
   isActive?: boolean;
@@ -250,6 +251,6 @@ export interface MessagePage {
   messages: Message[];
   /** The id of the message before which the previous page ends; null when there is no previous page. */
   older: string | null;
-  /** Whether the agent is writing or effects are being performed. */
+  /** Whether the agent works, or the session is still storing or sending something. */
   isRunning: boolean;
 }

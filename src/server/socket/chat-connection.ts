@@ -41,7 +41,7 @@ export interface ChatConnectionContext {
   /** The unanswered requests to the chats of all users, over all sockets at this node. */
   sends: PendingSends;
   user: string;
-  /** Sends a request to every other node, and resolves when all have answered; null when there are no other nodes. */
+  /** Sends a request to every other node, and resolves when all have answered. Null when this process is not a node of a cluster. */
   askOthers: ((asked: RoutedFrame) => Promise<void>) | null;
   onEnd: (connection: ChatConnection) => void;
 }
@@ -205,7 +205,10 @@ export class ChatConnection implements AcceptedSocket {
     return answered.catch(() => undefined);
   }
 
-  /** Asks for the newest response to a chat. The request that the client lost may still be on its way to the owner, from this node or another one. */
+  /**
+   * Asks for the newest response of a chat. Waits first for earlier requests to the chat, at this node and, if there is no response, at the others: the client
+   * may have lost its connection before the owner got its request.
+   */
   private async resume(chat: string, replay: RoutedFrame): Promise<Reply> {
     const { ask, sends, user, askOthers } = this.context;
     await sends.settled(user, chat);
@@ -294,8 +297,8 @@ export class ChatConnection implements AcceptedSocket {
 }
 
 /**
- * Makes the body of `POST /stream` from a `send` frame. It has only the last message, because the server reads no other (rule C14). It has the fields of `body`,
- * because the option `toolRequest` may name them.
+ * Makes the body of `POST /stream` from a `send` frame. It has only the last message, because the server reads no other (rule C14). It has the fields of the
+ * frame's `body`, because the option `toolRequest` may name them.
  */
 function postOf({
   id,

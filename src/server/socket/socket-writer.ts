@@ -35,7 +35,7 @@ export class SocketWriter {
   private readonly departure: Departure;
   private sounds: Sound[] = [];
   private soundBytes = 0;
-  /** The number of the utterance that was written last, and the index of the sample that follows what was written. */
+  /** The sound that was written last: the number of its utterance (`n`), and the index of the sample that follows it (`next`). */
   private spoken: { n: number; next: number } | null = null;
   /** The log; null before `follow` is called. */
   private log: Feed['log'] | null = null;

@@ -7,7 +7,7 @@ export interface Socket {
   /** Bytes that were sent but are not on the network yet. */
   readonly bufferedAmount: number;
   send(data: string | Uint8Array): void;
-  /** Sends a ping. The client answers with a pong that has the same data, after everything that was sent before. */
+  /** Sends a ping. The client answers with a pong that has the same data, once it has received everything that was sent before the ping. */
   ping(data?: Uint8Array): void;
   pong(data: Uint8Array): void;
   close(code: number, reason: string): void;

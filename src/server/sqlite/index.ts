@@ -11,8 +11,8 @@ import { type Database, migrate, openDatabase } from './database.ts';
 import { SqliteStore } from './sqlite-store.ts';
 
 /**
- * Opens the store in a folder (or in a file whose name ends in `.db`), creating what is missing. Only one process at a time may open it; for a second process
- * it throws a `StoreError`. The server closes the store when it closes.
+ * Opens the store in a folder (or in a file whose name ends in `.db`), and creates the folder and the file if they are missing. Only one process at a time may
+ * open a store; in a second process this rejects with a `StoreError`. The server closes the store when it closes.
  *
  * @example
  * const duologue = createDuologue({ agent, store: await openSqliteStore('data') });
@@ -50,7 +50,8 @@ export async function openSqliteStore(
 
 /**
  * Takes the lock of a database file; the returned function releases it. The lock is an exclusive transaction on the file `<file>.lock`, which stays open until
- * the release. The operating system ends it when the process dies, so no lock is ever stale. `<file>.holder` names the process, for error messages alone.
+ * the release. When the process dies, the operating system releases the lock, so no lock is ever stale. `<file>.holder` names the process, for error messages
+ * alone.
  */
 async function takeLock(file: string): Promise<() => void> {
   const lock = await openDatabase(`${file}.lock`);

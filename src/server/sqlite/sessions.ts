@@ -117,7 +117,10 @@ export function sessionTable(db: Database) {
   );
 
   return {
-    /** The numbers of the sessions without title and messages that were not used since this time. */
+    /**
+     * The numbers of the sessions that were not used since this time, and that have no title, no messages, no queued messages, and no events other than the one
+     * that stores the id of the active connection.
+     */
     blank(since: number): number[] {
       return blank.all(since).map(({ n }) => n);
     },

@@ -55,7 +55,7 @@ import { sqliteOutbox } from './outbox.ts';
 import type { RemovedSession, StoredFile } from './sessions.ts';
 import { type Tables, Transactions } from './transactions.ts';
 
-/** When the store is opened, it removes sessions without title and messages that were not used for this long. */
+/** When the store is opened, it removes sessions without title and content that were not used for this long. */
 const BLANK_MS = 24 * 3600_000;
 
 /** A move of a call, and what is stored with it. */
@@ -88,7 +88,7 @@ export class SqliteStore implements Store {
     for (const one of hidden) Array.from(this.#removePieces(one));
   }
 
-  /** Removes sessions without title and messages that were not used for a day. A running server removes such sessions itself; one that died could not. */
+  /** Removes sessions without title and content that were not used for a day. A running server removes such sessions itself; one that died could not. */
   removeBlank(): void {
     this.#transactions.write(({ sessions }) => {
       for (const n of sessions.blank(this.#now() - BLANK_MS)) sessions.remove(n);

@@ -75,14 +75,13 @@ interface Given {
 }
 
 /**
- * ADK's session service on a store. The sessions used last are cached, so that a turn starts without reading or
- * copying the history: each `getSession` returns a session of its own, whose event objects are shared and must not be
- * changed, while its list of events and its state belong to the caller (ADK's compactors cut the list, and state that a
- * tool changed but did not store must not outlive its turn). An event is added to the cache and to the session only after
- * it was stored.
+ * ADK's session service on a store. The sessions used last are cached, so that a turn starts without reading or copying the history. Each `getSession` returns
+ * a new session object. Its events are those of the cache and must not be changed. Its list of events and its state are copies that belong to the caller,
+ * because ADK's compactors cut the list, and state that a tool changed but did not store must not outlive its turn. An event is added to the cache and to the
+ * session only after it was stored.
  *
- * Two turns of one session at the same time would see each other's events only at their next `getSession`, so the caller
- * must run them one after the other. Code that writes events to the store without this service has to call `forget`.
+ * Two turns of one session at the same time would see each other's events only at their next `getSession`, so the caller must run them one after the other.
+ * Code that writes events to the store without this service has to call `forget`.
  */
 export class StoreSessionService extends BaseSessionService implements FileSource {
   readonly maxImageBytes: number;

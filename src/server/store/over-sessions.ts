@@ -21,7 +21,7 @@ export function allSessionsCursor(updatedAt: number, n: number): string {
   return `${updatedAt}.${n}`;
 }
 
-/** Reads a cursor. Without a cursor, returns the place before the first session. */
+/** Reads a cursor, and throws a `StoreError` when it is not valid. Without a cursor, returns the place before the first session. */
 export function placeOfCursor(cursor: string | undefined): { updatedAt: number; n: number } {
   if (cursor === undefined) return { updatedAt: Number.MAX_SAFE_INTEGER, n: 0 };
   const [, updatedAt, n] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? [];

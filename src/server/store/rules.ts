@@ -137,7 +137,7 @@ export interface Persistence {
 
 /**
  * Retries a write that must not be lost, because the user has already read the text: while the store is unavailable, it waits with growing pauses and writes
- * again. Rejects with the error of the write when that has another reason, such as a later owner, or when the write became pointless.
+ * again. Rejects with the error of the write when the error has another reason, such as a later owner, or when the write became pointless.
  */
 export async function untilStored<T>(write: () => Promise<T>, persistence: Persistence): Promise<T> {
   const { clock, isOver, onWait } = persistence;
@@ -283,7 +283,7 @@ export function copyOf(state: StateRecord): StateRecord {
   return copy;
 }
 
-/** Throws when a key of the delta had another value when the tool read it, and names those keys. */
+/** Throws a `StateConflict` that names the keys of the delta whose values have changed since the tool read them. */
 export function checkUnchanged(
   delta: Record<string, unknown>,
   seen: Record<string, unknown>,

@@ -24,9 +24,9 @@ export class EventList {
   /** The list from which the first `#shared` events were copied, and whose index is used for them; null when there is none. */
   #origin: EventList | null;
   #shared: number;
-  /** How many events of the list are in an index: in `#places`, or in that of `#origin`. */
+  /** How many events of the list are in an index: in `#places`, or in the index of `#origin`. */
   #indexed: number;
-  /** The last of these events, to notice that other code has removed events from the list. */
+  /** The last indexed event. If the list no longer has it at its place, other code has removed events from the list. */
   #last: Event | undefined;
 
   /** With an origin, `events` must be a copy of the origin's events. */

@@ -191,7 +191,7 @@ export interface AuditPage {
   older: number | null;
 }
 
-/** A change of the status of a call. It happens only if the call still has the status `from`. Other fields that are absent stay as they are. */
+/** A change of the status of a call. It happens only if the call still has the status `from`. A field of the call for which it has no value stays as it is. */
 export interface CallMove {
   id: string;
   from: CallStatus;
@@ -241,8 +241,9 @@ export interface WaitingMessage {
  */
 export interface Store extends ArtifactStore, OutboxStore {
   /**
-   * Creates a session. An application that prepares a session with state should also give it a title (`renameSession`): some minutes after the last
-   * connection of a session without messages and title closes, the server removes the session and its state (rule S28 of PROTOCOL.md).
+   * Creates a session. Throws a `StoreError` when it exists already. An application that prepares a session with state should also give it a title
+   * (`renameSession`): some minutes after the last connection of a session without messages and title closes, the server removes the session and its state
+   * (rule S28 of PROTOCOL.md).
    */
   createSession(
     key: SessionKey,
@@ -343,7 +344,7 @@ export interface Store extends ArtifactStore, OutboxStore {
     accepted?: AcceptedRequest,
     events?: readonly OutboxEvent[],
   ): Promise<CallRecord | null>;
-  /** Adds a line to the audit log. */
+  /** Adds a line to the audit log; without its arguments if the session does not exist. */
   audit(key: SessionKey, line: AuditEntry): Promise<void>;
   /** A page of the audit lines of a session, which outlive the session. A session without lines has an empty page. */
   loadAuditPage(key: SessionKey, page: AuditPageRequest): Promise<AuditPage>;
@@ -355,6 +356,7 @@ export interface Store extends ArtifactStore, OutboxStore {
 
   /** Stores a file of the session under the given id. */
   putFile(key: OwnedKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void>;
+  /** A file of the session; null when the session does not have it. */
   loadFile(key: SessionKey, id: string): Promise<{ mediaType: string; bytes: Uint8Array } | null>;
 
   close(): Promise<void>;

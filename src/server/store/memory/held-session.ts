@@ -279,7 +279,7 @@ interface NumberedLine {
   text: string;
 }
 
-/** The audit lines of all sessions, removed ones included. */
+/** The audit lines of all sessions, deleted sessions included. */
 export class AuditLog {
   /** The lines of each session as JSON, with their numbers in ascending order. */
   readonly #lines = new Map<string, NumberedLine[]>();

@@ -94,7 +94,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     return call;
   };
 
-  /** The artifacts of the user, or of the session, whichever the artifact with this name belongs to; null when there are none. */
+  /** The artifacts of the user for a name that begins with `user:`, and of the session for any other name; null when there are none. */
   const artifactsOf = (key: SessionKey, name: string): HeldArtifacts | null =>
     (isOfUser(name) ? ofUsers.get(userName(key.app, key.user)) : find(key)?.artifacts) ?? null;
   const artifactsToWrite = (key: OwnedKey, name: string): HeldArtifacts => {
