@@ -204,12 +204,12 @@ function failure({ id, name, event }: { id: string; name: string; event: Event }
   };
 }
 
-/** The first event of the run that belongs to a call. */
+/** The event with which the run of a call started; undefined when the run has not started. */
 function startOf(events: readonly Event[], callId: string): Event | undefined {
   return events.findLast(({ customMetadata }) => customMetadata?.[RUN_OF] === callId);
 }
 
-/** The events of the run that belongs to a call, without its first one. */
+/** The events of the run of a call, after the event with which it started. */
 function eventsOf({ events }: Session, callId: string): Event[] {
   const start = startOf(events, callId);
   if (!start) return [];

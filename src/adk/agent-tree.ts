@@ -225,7 +225,7 @@ export interface DriverFacts {
   hears: boolean;
 }
 
-/** The driver of an agent over a socket, and a warning for the operator about the choice; null when there is nothing to warn of. */
+/** The driver of an agent over a socket. `warning` tells the operator what the choice costs; null when it costs nothing. */
 export interface DriverChoice {
   driver: Driver;
   warning: string | null;

@@ -342,7 +342,7 @@ export class MessageChunks {
   }
 }
 
-/** The part of a final text that was not streamed yet. */
+/** Returns the part of a final text that was not streamed yet. Removes the streamed text that the final text repeats from the block. */
 function missing(block: Block, text: string): string {
   const { streamed } = block;
   if (streamed.startsWith(text)) {

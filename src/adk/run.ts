@@ -45,7 +45,10 @@ export interface InnerHost {
   open(agentName: string, state: Record<string, unknown>): Promise<Session>;
   /** Whether the store has older events of this session than those that `open` returned with it. */
   hasOlder(session: Session): boolean;
-  /** Finds the recorded call with this id: the call that it was made within, and whether it has ended. Null when no such call is recorded. */
+  /**
+   * Finds the recorded call with this id. Returns the id of the call that it was made within (null for a call of one of the conversation's own agents), and
+   * whether it has ended. Null when no such call is recorded.
+   */
   find(callId: string): Promise<{ within: string | null; hasEnded: boolean } | null>;
   /** Returns the events that answer the calls `ids`, which were made within the call `callId`. The keys are the ids of the answered calls. */
   answersWithin(callId: string, ids: ReadonlySet<string>): Promise<Map<string, Event>>;
@@ -101,7 +104,10 @@ export function refuse(tool: BaseTool, refusal: string): Decision {
   return { tool, args: {}, runsOn, asks: false, refusal };
 }
 
-/** Decides where a call runs, whether it needs approval, and whether its arguments are valid. */
+/**
+ * Decides where a call runs, whether it needs approval, and whether its arguments are valid. Does not reject: when a check of a `DuologueTool` throws, the
+ * decision is a `refusal` with the text of that error; when `requireConfirmation` of a native ADK tool throws, the decision is to ask the user.
+ */
 export async function decide(
   tool: BaseTool,
   args: Record<string, unknown>,

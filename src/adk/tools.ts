@@ -285,8 +285,8 @@ export class DuologueTool<
   }
 
   /**
-   * Runs the tool where no gate is before it, for example in an agent that runs outside the conversation. Throws when the call needs approval, because
-   * no user can be asked there.
+   * Runs the tool where no gate is before it, for example in an agent that runs outside the conversation. Throws when the tool runs in the browser, when
+   * `needsApproval` denies the call, and when the call needs approval, because no user can be asked there.
    */
   override async runAsync(request: ToolRequest): Promise<unknown> {
     const { args, toolContext } = request;
@@ -302,7 +302,10 @@ export class DuologueTool<
     return this.runDecided(request);
   }
 
-  /** Runs the tool when the call needs no approval, or a user has approved it. */
+  /**
+   * Runs the tool without asking for approval: the caller has found that the call needs none, or that a user has approved it. Throws for a tool that runs in
+   * the browser, for invalid arguments, and for an output that does not fit its schema.
+   */
   async runDecided({ args, toolContext }: ToolRequest): Promise<unknown> {
     const { definition } = this;
     if (definition.runsOn === 'client')

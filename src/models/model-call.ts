@@ -58,7 +58,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private controller = new AbortController();
   /** Whether the provider has sent a response. From then on the call is not repeated. */
   private hasBegun = false;
-  /** When to repeat the call, as a time of `elapsed`. A time of `now` would not do: if the clock of the machine were set back, the wait would become longer. */
+  /** When to repeat the call, as a time of `elapsed`. With a time of `now`, the wait would become longer when the clock of the machine is set back. */
   private retryAt: number | undefined;
   /** Since when the call waits for the provider, as a time of `elapsed`; null while the caller handles a response. */
   private silentSince: number | null = null;

@@ -37,7 +37,7 @@ export interface TestTurn {
   text: string;
   /** What the agent thought. */
   reasoning: string;
-  /** The tool calls that were made or changed. */
+  /** The tool calls that were made in this turn, or that changed in it. */
   toolCalls: TestToolCall[];
   /** The approval requests that wait at the end of this turn. */
   approvals: TestApproval[];

@@ -50,7 +50,7 @@ export interface Conversation {
   turns: Turn[];
   /**
    * The calls whose outcomes the next answer reports: those that got a response after the model's last output. If there are none and the model's last output
-   * is calls, then the calls of the last turn without a response.
+   * made calls, then those calls of the last turn that have no response.
    */
   fresh: Call[];
   asked: Asked;
