@@ -124,8 +124,8 @@ describe('an approval card', () => {
     // Seen from outside the page, too.
     await expect.poll(() => person.page.title()).toMatch(/^\(1\) Approval waiting/);
     await person.say('What is the weather in Tokyo?');
-    await warning.getByText('Sending your message now cancels the request.').waitFor();
-    await person.page.getByText('Will be sent after the open approval').waitFor();
+    await warning.getByText('Sending your message now cancels it.').waitFor();
+    await person.page.getByText('Will be sent after the open request above').waitFor();
     expect(await person.statesOfCards()).toEqual(['requested']);
     // The warning does not hide the card that it speaks of.
     const isInView = () =>
@@ -135,7 +135,7 @@ describe('an approval card', () => {
         return top >= box.top && bottom <= box.bottom;
       });
     await expect.poll(isInView).toBe(true);
-    await warning.getByRole('button', { name: 'Decide first' }).click();
+    await warning.getByRole('button', { name: 'Answer first' }).click();
     await hasFocus(person.card('requested'));
     await warning.getByRole('button', { name: 'Send anyway' }).click();
     await person.card('cancelled').waitFor();

@@ -5,7 +5,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { focusBox, handFocusOn } from './focus-box.ts';
 
-/** Warns that a queued message would cancel an open approval, and lets the user choose. */
+/** Warns that a queued message would cancel an open approval or question, and lets the user choose. */
 export function CancelWarning({ onSend }: { onSend: () => void }) {
   const { composer } = useMessages();
   // The warning makes the conversation shorter, which scrolls to its end in the next frame. So the card is scrolled

@@ -9,7 +9,7 @@ export type Hold = 'elsewhere' | 'closed' | 'network' | 'answer' | 'error' | 'cu
 /**
  * Why queued messages are not sent now; null when they can be sent. After a failure (`after`) they wait until the
  * user sends one of them, writes another message, tries again, or dismisses the error. A message that would cancel an
- * open approval waits until the approval is settled, or until the user sends it anyway.
+ * open approval or question waits until that is settled, or until the user sends the message anyway.
  */
 export function heldBy(
   { status, connection, session }: Pick<UseDuologueHelpers, 'status' | 'connection' | 'session'>,
@@ -35,7 +35,7 @@ export interface SendQueue {
   change: (id: string, text: string) => void;
   /** Moves a message up by one place. */
   moveUp: (id: string) => void;
-  /** Moves a message to the front, and sends it although it cancels an open approval. */
+  /** Moves a message to the front, and sends it although it cancels an open approval or question. */
   insist: (id: string) => void;
 }
 
