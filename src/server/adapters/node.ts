@@ -85,8 +85,8 @@ interface UpgradingServer {
 }
 
 /**
- * Opens `…/live`, and `…/ws` for the AI SDK's own transport, on a Node server. Upgrades for other paths are left to other listeners, or refused when there are
- * none.
+ * Serves WebSockets on a Node server, at `…/live`, and at `…/ws` for the AI SDK's own transport. Upgrades for other paths are left to other listeners, or
+ * refused when there are none.
  *
  * @example
  * const server = app.listen(3000, 'localhost');
@@ -102,7 +102,7 @@ export function attachWebSocket(server: UpgradingServer, duologue: Duologue): vo
     handleProtocols: (offered) => chosenProtocol(offered) ?? false,
   });
   server.on('upgrade', (request, stream, head) => {
-    // This listener comes first, because the client may reset the connection at any moment.
+    // Add this listener before anything else: the client may reset the connection at any moment, and an error without a listener would end the process.
     stream.on('error', () => stream.destroy());
     const web = toRequest(request);
     if (!web || !duologue.sockets.matches(web)) {

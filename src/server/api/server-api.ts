@@ -43,12 +43,13 @@ export interface ServerApi {
   /**
    * Calls `listener` for each event of this name in this process, after the change that it reports is stored. The returned function removes the
    * listener. The server does not wait for a promise that a listener returns, and logs what a listener throws. If the process dies just after it has stored a
-   * change, the listener may miss the event; `subscribe` misses none.
+   * change, the listener may miss the event; a subscription (`subscribe`) still gets it.
    */
   on<Name extends ServerEventName>(name: Name, listener: NoInfer<EventListener<Name>>): () => void;
   /**
    * Delivers each event at least once, even after a restart or the death of a node. The store writes the event together with the change that it reports, and
-   * keeps it until a node has delivered it. The returned function ends the subscription in this process.
+   * keeps it until a node has delivered it, within the limits of the subscription (`keepForMs`, `maxEvents`). The returned function ends the subscription in
+   * this process.
    */
   subscribe<Name extends ServerEventName>(subscription: EventSubscription<Name>): () => Promise<void>;
   /** The sessions of all users. */

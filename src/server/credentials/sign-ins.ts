@@ -25,7 +25,7 @@ export interface SignInState {
   callId: string;
   verifier: string;
   redirectUri: string;
-  /** Whether the user had approved the call before. */
+  /** Whether the user had approved the call before the sign-in began. */
   isApproved: boolean;
 }
 

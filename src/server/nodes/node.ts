@@ -294,7 +294,7 @@ export class ClusterNode implements Lease {
         return await here();
       } catch (thrown) {
         if (!(thrown instanceof Elsewhere || thrown instanceof EngineAway)) throw thrown;
-        // Another node forwarded this request here: that node looks for the owner again.
+        // If another node forwarded this request here, that node looks for the owner again.
         if (asked.request.headers.has(FORWARDED)) throw new NotHere();
         if (thrown instanceof EngineAway) throw thrown;
         const result = await this.#ask(asked, thrown.node, there);

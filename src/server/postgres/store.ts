@@ -82,7 +82,7 @@ interface LoadedRow extends SessionRow {
   app: string | null;
 }
 
-/** A move of a call, and what is stored with it. */
+/** A move of a call, and the audit line, the accepted request and the outbox events that are stored with it. */
 interface Move {
   move: CallMove;
   line: AuditEntry | null;

@@ -14,7 +14,8 @@ export type { RedisOptions };
 
 /**
  * How long the alive key of a node lasts; a living node renews it every second. Without the key, the connections of the node are not counted. The time is
- * short, because clients of a dead node reconnect at once: until the key expires, their old connections are still counted, so that a user may exceed the limit.
+ * short, because clients of a dead node reconnect at once: until the key expires, their old connections are counted too, and a user may be refused as having
+ * too many.
  */
 const ALIVE_MS = 3000;
 

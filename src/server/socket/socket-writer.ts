@@ -106,7 +106,7 @@ export class SocketWriter {
     return socket.bufferedAmount > limits.maxBufferedBytes;
   }
 
-  /** Writes all chunks and sound that wait, unless too many bytes wait for the network. */
+  /** Writes all chunks and sound that wait. While too many bytes wait for the network, writes nothing, and calls `onTooSlow` once the client lags too far. */
   flush(): void {
     this.isFlushing = false;
     if (!this.isOpen) return;

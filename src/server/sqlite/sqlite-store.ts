@@ -58,7 +58,7 @@ import { type Tables, Transactions } from './transactions.ts';
 /** When the store is opened, it removes sessions without title and content that were not used for this long. */
 const BLANK_MS = 24 * 3600_000;
 
-/** A move of a call, and what is stored with it. */
+/** A move of a call, and the audit line, the accepted request and the outbox events that are stored with it. */
 interface Move {
   move: CallMove;
   line: AuditEntry | null;

@@ -191,7 +191,7 @@ export interface AuditPage {
   older: number | null;
 }
 
-/** A change of the status of a call. It happens only if the call still has the status `from`. A field of the call for which it has no value stays as it is. */
+/** A change of the status of a call. It happens only if the call still has the status `from`. A field for which the change has no value stays as it is. */
 export interface CallMove {
   id: string;
   from: CallStatus;
