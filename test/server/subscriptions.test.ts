@@ -354,7 +354,16 @@ it('what is no subscription is refused in words', () => {
     'There is no event "turn-ended". There are: session-created, ',
   );
   expect(given({ deliver: 'https://billing.example' })).toThrow('subscribe needs "deliver", a function.');
-  expect(given({ timeoutMs: 0 })).toThrow('subscribe needs "timeoutMs" to be a number above 0.');
+  const unbounded = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null, 1e12];
+  for (const [field, largest] of Object.entries({
+    timeoutMs: 86_400_000,
+    keepForMs: 31_622_400_000,
+    maxEvents: 10_000_000,
+  }))
+    for (const value of unbounded)
+      expect(given({ [field]: value })).toThrow(
+        `subscribe needs "${field}" to be a whole number from 1 to ${largest}.`,
+      );
   expect(given({ retries: 3 })).toThrow('subscribe has no option "retries".');
   given({})();
   expect(given({})).toThrow('There is a subscription "billing" already.');

@@ -15,15 +15,17 @@ export interface EventSubscription<Name extends ServerEventName> {
    * at first and after ten minutes at most. An event may come more than once, with the same `id`. The events of a session come one after the other, in order.
    */
   deliver: (event: Extract<ServerEvent, { name: Name }>, info: DeliveryInfo) => unknown;
-  /** How long a delivery may take, in milliseconds; 60 seconds unless given. A delivery that takes longer has failed. */
+  /** How long a delivery may take, in milliseconds, at most one day; 60 seconds unless given. A delivery that takes longer has failed. */
   timeoutMs?: number;
-  /** How long the store keeps an event that is not delivered, in milliseconds; 3 days unless given. */
+  /** How long the store keeps an event that is not delivered, in milliseconds, at most 366 days; 3 days unless given. */
   keepForMs?: number;
-  /** The largest number of events that wait for their delivery; 100,000 unless given. When there are more, the oldest are discarded. */
+  /** The largest number of events that wait for their delivery, at most 10,000,000; 100,000 unless given. When there are more, the oldest are discarded. */
   maxEvents?: number;
 }
 
 const DAY_MS = 24 * 3600_000;
+/** The largest values of the limits. Without them a subscription whose deliveries fail would fill the store. */
+const LARGEST = { timeoutMs: DAY_MS, keepForMs: 366 * DAY_MS, maxEvents: 10_000_000 } as const;
 const MAX_NAME = 128;
 
 /** The subscriptions of this process. */
@@ -76,10 +78,10 @@ function checked<Name extends ServerEventName>(given: EventSubscription<Name>): 
   for (const one of events) checkName(one);
   if (typeof deliver !== 'function') throw new TypeError('subscribe needs "deliver", a function.');
   for (const [field, value] of Object.entries(limits)) {
-    if (!['timeoutMs', 'keepForMs', 'maxEvents'].includes(field))
-      throw new TypeError(`subscribe has no option "${field}".`);
-    if (value !== undefined && !(typeof value === 'number' && value > 0))
-      throw new TypeError(`subscribe needs "${field}" to be a number above 0.`);
+    if (!Object.hasOwn(LARGEST, field)) throw new TypeError(`subscribe has no option "${field}".`);
+    const largest = LARGEST[field as keyof typeof LARGEST];
+    if (value === undefined || (Number.isInteger(value) && value > 0 && value <= largest)) continue;
+    throw new TypeError(`subscribe needs "${field}" to be a whole number from 1 to ${largest}.`);
   }
   return given;
 }
