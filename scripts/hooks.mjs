@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // `npm run hooks` turns the git hooks of this checkout on; with --offer, as after `npm install`, it only says that they exist.
+// The offer is the script `dependencies`: npm runs it in this checkout only. Of a `prepare` npm warns every user who installs the packed library.
 import { spawnSync } from 'node:child_process';
 
 const FOLDER = 'scripts/hooks';

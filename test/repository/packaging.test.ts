@@ -193,6 +193,15 @@ describe('the packed library', () => {
     );
   });
 
+  test('has no script that npm runs where the library is installed', () => {
+    const { scripts } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    // npm warns of these at the installation of a tarball, until the user has reviewed them.
+    const atInstall = ['preinstall', 'install', 'postinstall', 'prepare', 'preprepare', 'postprepare'];
+    expect(Object.keys(scripts).filter((name) => atInstall.includes(name))).toEqual([]);
+  });
+
   test('needs a table row for every entry', () => {
     expect(Object.keys(needs).sort()).toEqual(entries.map((entry) => entry.name).sort());
   });
