@@ -1,4 +1,5 @@
 import { type Chunk, type ErrorCode, type Message, MessageFold, ProtocolError } from '../protocol/index.ts';
+import { ownDataNameFault } from '../protocol/own-data.ts';
 import type { Duologue } from '../server/index.ts';
 import { BidiLink, SseLink, type TestLink } from './test-link.ts';
 import {
@@ -70,6 +71,8 @@ export class TestClient {
   readonly #folds = new Map<string, MessageFold>();
   /** The chunks that the client received, in order, without transient ones. Null is the end of a response or a turn. */
   readonly #received: (Chunk | null)[] = [];
+  /** Transient data of tools that no turn has yet. `at`: how many entries `#received` had when it arrived. */
+  #transientData: { at: number; chunk: Chunk }[] = [];
   /** How many entries of `#received` have been returned to the test as turns. */
   #read = 0;
   readonly #accepted = new Map<string, string | null>();
@@ -282,8 +285,11 @@ export class TestClient {
   #take(from: number): TestTurn {
     const chunks = this.#received.slice(from).filter((chunk) => chunk !== null);
     this.#read = this.#received.length;
+    const transientData = this.#transientData.flatMap(({ at, chunk }) => (at >= from ? [chunk] : []));
+    this.#transientData = [];
     return turnOf(
       chunks,
+      transientData,
       this.#calls.map(({ part }) => part),
     );
   }
@@ -336,7 +342,9 @@ export class TestClient {
           this.#folds.set(message.id, new MessageFold(structuredClone(message)));
         return;
       default:
-        return;
+        // Any other name of data is that of an application.
+        if (chunk.type.startsWith('data-') && ownDataNameFault(chunk.type.slice('data-'.length)) === null)
+          this.#transientData.push({ at: this.#received.length, chunk });
     }
   }
 

@@ -45,6 +45,8 @@ export interface TestTurn {
   error: string | null;
   /** The chunks, in order, without transient ones. */
   chunks: Chunk[];
+  /** The data that tools sent with `transient: true`, in order, as the `onData` of a page gets it. It is in no message. */
+  transientData: Chunk[];
 }
 
 /** A tool part of a message, in any state. */
@@ -78,7 +80,7 @@ export function approvalOf(part: ToolPart): TestApproval | null {
 }
 
 /** Collects what the agent did in these chunks. `parts`: all tool parts of the conversation as they are now. */
-export function turnOf(chunks: Chunk[], parts: readonly ToolPart[]): TestTurn {
+export function turnOf(chunks: Chunk[], transientData: Chunk[], parts: readonly ToolPart[]): TestTurn {
   const touched = new Set(chunks.flatMap((chunk) => ('toolCallId' in chunk ? chunk.toolCallId : [])));
   return {
     text: textOf(chunks, 'text'),
@@ -87,6 +89,7 @@ export function turnOf(chunks: Chunk[], parts: readonly ToolPart[]): TestTurn {
     approvals: parts.flatMap((part) => approvalOf(part) ?? []),
     error: chunks.find((chunk) => chunk.type === 'error')?.errorText ?? null,
     chunks,
+    transientData,
   };
 }
 

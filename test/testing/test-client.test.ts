@@ -2,6 +2,7 @@ import { LlmAgent, LongRunningFunctionTool } from '@google/adk';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
+import type { Chunk } from '../../src/protocol/index.ts';
 import { createDuologue, type Duologue, type DuologueOptions } from '../../src/server/index.ts';
 import { FakeTime, type ScriptTurn, scriptModel, testClient } from '../../src/testing/index.ts';
 
@@ -71,6 +72,44 @@ describe.each(['sse', 'bidi'] as const)('a test client over %s', (over) => {
     const turn = await chat.say('Tell', { files, metadata: { page: 'cart' }, body: { shop: 'Kyoto' } });
     expect(turn.toolCalls).toMatchObject([{ output: { page: 'cart', shop: 'Kyoto' } }]);
     expect(JSON.stringify(model.requests[0]?.contents)).toContain('YSxiCg');
+  });
+
+  test('has the transient data of each turn apart from its chunks, in order', async () => {
+    const step = (name: string, needsApproval: boolean) =>
+      defineTool({
+        name,
+        description: 'Works.',
+        needsApproval,
+        execute: (_args, context) => {
+          context.progress({ done: 1 });
+          context.data('step', `${name} begins`, { transient: true });
+          context.data('chart', [1]);
+          context.data('count', name.length, { transient: true, id: 'c' });
+          return { done: 2 };
+        },
+      });
+    const model = scriptModel([{ call: 'first' }, { call: 'second' }, 'Done.', 'Bye.']);
+    const agent = new LlmAgent({
+      name: 'assistant',
+      model,
+      tools: [step('first', false), step('second', true)],
+    });
+    const data = { step: z.string(), chart: z.array(z.number()), count: z.number() };
+    const duologue = createDuologue({ agent, data, clock: new FakeTime() });
+    open.push(duologue);
+    const chat = testClient(duologue, { over });
+    const turns = [await chat.say('Go'), await chat.approve(), await chat.say('Bye')];
+    const sent = (name: string) => [
+      { type: 'data-step', data: `${name} begins`, transient: true },
+      { type: 'data-count', id: 'c', data: name.length, transient: true },
+    ];
+    expect(turns.map(({ transientData }) => transientData)).toEqual([sent('first'), sent('second'), []]);
+    const kept = turns.map(({ chunks }) =>
+      chunks.flatMap(({ type }) => (type.startsWith('data-') ? [type] : [])),
+    );
+    expect(kept).toEqual([['data-chart'], ['data-chart'], []]);
+    const progress = (chunk: Chunk) => chunk.type === 'tool-output-available' && chunk.preliminary === true;
+    expect(turns.map(({ chunks }) => chunks.some(progress))).toEqual([true, true, false]);
   });
 
   test('approves a call, and reads what follows', async () => {
