@@ -13,6 +13,7 @@ export {
   waitsInWorkflows,
 } from './agent-tree.ts';
 export { type AgentRoot, findAgent, rootOf } from './agents.ts';
+export { concernsCall } from './call-ids.ts';
 export { guardPluginCallbacks, looksAtOutputs } from './callbacks.ts';
 export type { BeforeSignIn, CredentialSource } from './credentials.ts';
 export {

@@ -17,6 +17,7 @@ import { PAUSED, runPausable } from './agent-tool-runs.ts';
 import { type InnerRun, innerRunOf, pausableAgent, refuseInside, runDecided } from './agent-tools.ts';
 import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
 import { type AgentRoot, agentsIn } from './agents.ts';
+import { addClaim } from './call-ids.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
 import { credentialsInside, lendCredential, NO_CREDENTIALS, takeCredentialRequest } from './credentials.ts';
 import { addFastPath } from './fast-path.ts';
@@ -100,6 +101,7 @@ function putGates(request: LlmRequest, context: InvocationContext, agentName: st
   const active = pluginIn(context)?.activeIn(context);
   if (!active && !innerRunOf(context)) return;
   if (active) addFastPath(request, context, active.run);
+  if (active?.run.inner) addClaim(request, active.run.inner.claimCallId);
   const { toolsDict } = request;
   const tools = new Map<string, BaseTool>();
   for (const [name, tool] of Object.entries(toolsDict)) {

@@ -8,6 +8,7 @@ import {
   type Session,
 } from '@google/adk';
 import { type ToolFacts, toolTimedOut } from '../protocol/index.ts';
+import type { ClaimCallId } from './call-ids.ts';
 import type { AgentFastPath } from './fast-path.ts';
 import { isQuestionTool, questionOf } from './questions.ts';
 import { type CallFacts, CallLink, type CallOutlet, ToolContext } from './tool-context.ts';
@@ -36,7 +37,7 @@ export interface AgentPlace {
   isAgent: boolean;
 }
 
-/** Functions of the conversation for the runs of agents that are used as tools. */
+/** Functions of the conversation for its runs, and for the runs of agents that are used as tools. */
 export interface InnerHost {
   /**
    * Returns the session of an agent that is used as a tool, with its newest events. Creates it with `state` when there is none. Makes this process its
@@ -54,6 +55,8 @@ export interface InnerHost {
   answersWithin(callId: string, ids: ReadonlySet<string>): Promise<Map<string, Event>>;
   /** Records a call that was made within a recorded call. Resolves when it is recorded. */
   defer(call: DeferredCall): Promise<void>;
+  /** Reserves the id of a call for the whole conversation, with the agents that are used as tools. */
+  readonly claimCallId: ClaimCallId;
   /** Calls that are not recorded yet, by id. The call that they were made within is recorded first. */
   readonly pending: Map<string, DeferredCall>;
 }
@@ -89,7 +92,7 @@ export interface Run {
   readonly tools: ServerTools;
   /** Defers a call. Resolves when it is recorded. */
   defer(call: DeferredCall): Promise<void>;
-  /** For runs of agents that are used as tools. Without it such an agent cannot pause. */
+  /** The functions of the conversation. Without them an agent that is used as a tool cannot pause. */
   readonly inner?: InnerHost;
   /** For the run of an agent that is used as a tool: the names of the agents on the way to it. */
   readonly path?: readonly string[];

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { BaseTool, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { Content, FunctionCall } from '@google/genai';
+import type { ClaimCallId } from '../adk/call-ids.ts';
 
 export function callsIn(content: Content | undefined): FunctionCall[] {
   return (content?.parts ?? []).flatMap((part) => part.functionCall ?? []);
@@ -39,6 +40,18 @@ export function releaseUsedIds(calls: FunctionCall[], used: Set<string>): void {
     if (used.has(call.id)) delete call.id;
     else used.add(call.id);
   }
+}
+
+/** Reserves the ids of calls, and removes those that the conversation has used where the model does not see it. Undefined when no call has an id. */
+export function releaseTakenIds(
+  calls: readonly FunctionCall[],
+  claim: ClaimCallId,
+): Promise<void> | undefined {
+  if (!calls.some(({ id }) => id)) return undefined;
+  const release = async (call: FunctionCall) => {
+    if (call.id && !(await claim(call.id))) delete call.id;
+  };
+  return Promise.all(calls.map(release)).then(() => undefined);
 }
 
 /** A new id for a call of a live run, in the form that Gemini's live models use. */

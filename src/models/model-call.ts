@@ -1,9 +1,17 @@
 import { type BaseLlm, Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason, type Part } from '@google/genai';
+import { type ClaimCallId, takeClaim } from '../adk/call-ids.ts';
 import { type FastPath, takeFastPath } from '../adk/fast-path.ts';
 import { isUnreadable, markUnreadable } from '../adk/history.ts';
 import { ARGUMENTS_UNREADABLE } from '../protocol/index.ts';
-import { admitUnknownTools, callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
+import {
+  admitUnknownTools,
+  callIdsIn,
+  callsIn,
+  releaseTakenIds,
+  releaseUsedIds,
+  withoutCalls,
+} from './function-calls.ts';
 import { callGemini, keepsStockCalls } from './gemini/call.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
 import { elapsed, type RetryPolicy, retryPolicyOf, waitBefore, waitingResponse } from './retry-policy.ts';
@@ -15,6 +23,8 @@ export interface CallModelOptions {
   retryPolicy?: Partial<RetryPolicy> | undefined;
   /** Receives partial texts and thoughts; the caller of `callModel` then gets only the other responses. */
   fastPath?: FastPath | undefined;
+  /** Reserves the ids of calls, unless the request has such a function. */
+  claim?: ClaimCallId | undefined;
 }
 
 /**
@@ -46,6 +56,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private readonly retryPolicy: RetryPolicy;
   private readonly final = new FinalResponse();
   private readonly usedIds: Set<string>;
+  private readonly claim: ClaimCallId | undefined;
   private readonly fastPath: FastPath | undefined;
   private isOver = false;
   /** Resolves the promise that the last `next()` returned. */
@@ -67,13 +78,14 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   constructor(
     model: BaseLlm,
     request: LlmRequest,
-    { stream, signal, retryPolicy, fastPath }: CallModelOptions,
+    { stream, signal, retryPolicy, fastPath, claim }: CallModelOptions,
   ) {
     this.model = model;
     this.request = request;
     this.stream = stream ?? false;
     const put = takeFastPath(request);
     this.fastPath = this.stream ? (fastPath ?? put) : undefined;
+    this.claim = takeClaim(request) ?? claim;
     this.signal = signal;
     this.retryPolicy = retryPolicyOf(retryPolicy);
     // The ids are read before the call, because models may change the request.
@@ -146,7 +158,10 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     if (this.isOver) return;
     this.silentSince = null;
     if (step.done) {
-      this.end({ done: false, value: this.complete() });
+      const response = this.complete();
+      const final: Step = { done: false, value: response };
+      const taken = this.claim && releaseTakenIds(callsIn(response.content), this.claim);
+      this.end(taken ? taken.then(() => final) : final);
       return;
     }
     this.hasBegun = true;

@@ -1,5 +1,6 @@
 import type { BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Content, FunctionResponse } from '@google/genai';
+import { takeClaim } from '../../adk/call-ids.ts';
 import { liveFactsOf, withLiveFacts } from '../../adk/live-facts.ts';
 import { admitUnknownTools, callIdsIn, callsIn, newCallId, withoutCalls } from '../function-calls.ts';
 
@@ -9,6 +10,7 @@ import { admitUnknownTools, callIdsIn, callsIn, newCallId, withoutCalls } from '
  */
 export function guardConnection(connection: BaseLlmConnection, request: LlmRequest): BaseLlmConnection {
   const used = callIdsIn(request.contents);
+  const claim = takeClaim(request) ?? (async () => true);
   /** Maps the new id of a call to the id that the model gave it; undefined when the model gave none. */
   const replaced = new Map<string, string | undefined>();
 
@@ -39,7 +41,7 @@ export function guardConnection(connection: BaseLlmConnection, request: LlmReque
       }
       admitUnknownTools(request.toolsDict, calls);
       for (const call of calls) {
-        if (!call.id || used.has(call.id)) {
+        if (!call.id || used.has(call.id) || !(await claim(call.id))) {
           const id = newCallId();
           replaced.set(id, call.id);
           call.id = id;

@@ -1,5 +1,6 @@
 import type { BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Blob, Content, FunctionResponse, Part } from '@google/genai';
+import { type ClaimCallId, takeClaim } from '../../adk/call-ids.ts';
 import type { FastPath } from '../../adk/fast-path.ts';
 import { type LiveFacts, withLiveFacts } from '../../adk/live-facts.ts';
 import { callsIn } from '../function-calls.ts';
@@ -41,6 +42,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly maxCalls: number;
   private readonly conversation = new LiveConversation();
   private readonly fastPath: FastPath | undefined;
+  private readonly claim: ClaimCallId | undefined;
   private readonly out = new LiveResponses();
   private generation: Generation | undefined;
   /** Late responses to calls, as texts (`noticeOf`). They are added to the conversation when the generation has ended. */
@@ -53,6 +55,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.request = request;
     this.retryPolicy = options.retryPolicy;
     this.fastPath = options.fastPath;
+    this.claim = takeClaim(request);
     this.maxCalls = options.maxCalls ?? MAX_CALLS;
     // For a session with a handle ADK does not call `sendHistory`, because a live server would still have the history. This model has no
     // live server, so take the history from the request.
@@ -157,7 +160,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
       contents: this.conversation.contents(),
       config: { ...this.request.config },
     };
-    const { retryPolicy } = this;
+    const { retryPolicy, claim } = this;
     const { signal } = generation.controller;
     // `callModel` passes each token to this function. Reading the tokens from its iterator would cost a promise for each.
     const fastPath = (partial: LlmResponse): Promise<void> | undefined => {
@@ -174,6 +177,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
         signal,
         retryPolicy,
         fastPath,
+        claim,
       })) {
         if (this.generation !== generation) return;
         if (response.partial) this.out.push(response);

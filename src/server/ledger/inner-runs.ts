@@ -1,5 +1,6 @@
 import type { BaseTool } from '@google/adk';
 import {
+  concernsCall,
   type DeferredCall,
   danglingCalls,
   findTool,
@@ -9,7 +10,10 @@ import {
 } from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
 import type { CallRecord } from '../store/store.ts';
-import type { History } from './history.ts';
+import { type History, innerAgentsIn } from './history.ts';
+
+/** How many reserved ids of calls are kept in memory. Older ones are in the history. */
+const MAX_CLAIMED = 1000;
 
 /** The objects of a conversation that `toolOf` and `placeOf` use. */
 export interface ToolSource {
@@ -31,7 +35,28 @@ export function innerHost(
     },
     answersWithin: (callId, ids) => history.answersWithin(store, callId, ids),
     defer,
+    claimCallId: claimer(store, history),
     pending: new Map(),
+  };
+}
+
+/** Creates the function that reserves ids of calls for a conversation. */
+function claimer(store: Engine['store'], history: History): InnerHost['claimCallId'] {
+  const claimed = new Set<string>();
+  const isUsed = async (id: string): Promise<boolean> => {
+    const session = await history.load();
+    if (session.events.some((event) => concernsCall(event, id))) return true;
+    // The loaded events name every other call, unless there are older events, or an agent that is used as a tool has calls that wait.
+    const mayBeElsewhere = history.hasOlder(session) || innerAgentsIn(session.state).length > 0;
+    return mayBeElsewhere && (await history.findCall(store, id)) !== null;
+  };
+  return async (id) => {
+    if (claimed.has(id)) return false;
+    claimed.add(id);
+    const [oldest] = claimed;
+    if (claimed.size > MAX_CLAIMED && oldest !== undefined) claimed.delete(oldest);
+    // If the history cannot be read, the call gets another id, which is always right.
+    return !(await isUsed(id).catch(() => true));
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Row } from '../matrix.ts';
 import { AGENT_TOOLS } from './agent-tools.ts';
+import { CALL_IDS } from './call-ids.ts';
 import { CALLBACKS } from './callbacks.ts';
 import { CREDENTIALS } from './credentials.ts';
 import { PARALLEL } from './parallel.ts';
@@ -16,6 +17,7 @@ export const ROWS: readonly Row[] = [
   ...PARALLEL,
   ...QUESTIONS,
   ...AGENT_TOOLS,
+  ...CALL_IDS,
   ...CREDENTIALS,
   ...REFUSALS,
   ...CALLBACKS,

@@ -38,7 +38,7 @@ function poetAndCritic(): LlmAgent[] {
 const EACH_ITS_PART = { poet: 'Roses are red.', critic: 'Too short.' };
 
 /** Two nodes that run in parallel and ask, and a node that needs both. */
-function bothAsk(ran: string[], turns: Record<'left' | 'right', readonly ScriptedTurn[]>) {
+export function bothAsk(ran: string[], turns: Record<'left' | 'right', readonly ScriptedTurn[]>) {
   const models = { left: new ScriptedModel(turns.left), right: new ScriptedModel(turns.right) };
   const act = defineTool({
     name: 'act',

@@ -1,0 +1,87 @@
+import type { LlmRequest } from '@google/adk';
+import { expect, it } from 'vitest';
+import { addClaim, takeClaim } from '../../src/adk/call-ids.ts';
+import { defineTool } from '../../src/adk/index.ts';
+import { guardConnection } from '../../src/models/live/guard.ts';
+import { callModel } from '../../src/models/model-call.ts';
+import { createMemoryStore } from '../../src/server/index.ts';
+import { answers, approve, only } from '../server/support/answers.ts';
+import { harness, say } from '../support/harness.ts';
+import { call, calls, ScriptedLiveConnection, ScriptedModel, text } from '../support/scripted-model.ts';
+
+const act = (ran: string[]) =>
+  defineTool({
+    name: 'act',
+    description: 'Acts.',
+    needsApproval: true,
+    execute: () => {
+      ran.push('act');
+      return 'done';
+    },
+  });
+
+it('a model may repeat the id of a call in an answer that replaces the answer with it', async () => {
+  const ran: string[] = [];
+  const turn = (words: string) => [[call('act', {}, 'call_0')], [text(words)]];
+  const made = harness([...turn('One.'), ...turn('Two.')], [act(ran)]);
+  const first = await made.post(say('go'));
+  await answers(made, first, approve());
+  const again = await made.post({ ...say('go'), trigger: 'regenerate-message' });
+  const [request] = only(again.chunks, 'tool-approval-request');
+  expect(request?.toolCallId).not.toBe('call_0');
+  const { chunks } = await answers(made, again, approve());
+  expect(only(chunks, 'text-delta').map(({ delta }) => delta)).toEqual(['Two.']);
+  expect(ran).toEqual(['act', 'act']);
+});
+
+it('a model may repeat the id of a call that is older than the loaded history', async () => {
+  const ran: string[] = [];
+  const talk = Array.from({ length: 12 }, (_, n) => [text(`Text ${n}.`)]);
+  const turn = [[call('act', {}, 'call_0')], [text('Done.')]];
+  const store = createMemoryStore();
+  store.close = async () => undefined;
+  const options = { store, history: { maxEvents: 4, maxBytes: 1_000_000 } };
+  const before = harness([...turn, ...talk], [act(ran)], options);
+  await answers(before, await before.post(say('go')), approve());
+  for (const [n] of talk.entries()) await before.post(say(`more ${n}`, 'chat-1'));
+  await before.duologue.close();
+  const after = harness(turn, [act(ran)], { ...options, newId: () => crypto.randomUUID() });
+  const asked = await after.post(say('go again'));
+  expect(only(asked.chunks, 'tool-approval-request')).toHaveLength(1);
+  await answers(after, asked, approve());
+  expect(ran).toEqual(['act', 'act']);
+});
+
+const requestWith = (taken: string[]): LlmRequest => {
+  const request = { contents: [], toolsDict: {}, liveConnectConfig: {} } as unknown as LlmRequest;
+  addClaim(request, async (id) => !taken.includes(id));
+  return request;
+};
+const idsIn = (parts: readonly { functionCall?: { id?: string | undefined } }[] = []) =>
+  parts.map(({ functionCall }) => functionCall?.id);
+
+it('a model call releases the ids that the conversation has used, and no others', async () => {
+  const model = new ScriptedModel([
+    [calls({ name: 'act', id: 'call_0' }, { name: 'act', id: 'call_1' }, { name: 'act' })],
+  ]);
+  const request = requestWith(['call_0']);
+  const responses = [];
+  for await (const response of callModel(model, request)) responses.push(response);
+  expect(idsIn(responses.at(-1)?.content?.parts)).toEqual([undefined, 'call_1', undefined]);
+  // A model of the application may pass the request on to another one.
+  expect(takeClaim(request)).toBeUndefined();
+});
+
+it('a live model gets the response to a call under its own id, also when the conversation has used that id', async () => {
+  const inner = new ScriptedLiveConnection();
+  const connection = guardConnection(inner, requestWith(['call_0']));
+  const received = connection.receive();
+  inner.push(calls({ name: 'act', id: 'call_0' }, { name: 'act', id: 'call_1' }));
+  const { value } = await received.next();
+  const [first, second] = idsIn(value?.content?.parts);
+  expect([first === 'call_0', second]).toEqual([false, 'call_1']);
+  const functionResponse = { id: first ?? '', name: 'act', response: {} };
+  await connection.sendContent({ role: 'user', parts: [{ functionResponse }] });
+  const [sent] = inner.sent;
+  expect(sent?.kind === 'content' && sent.value.parts?.[0]?.functionResponse?.id).toBe('call_0');
+});
