@@ -68,7 +68,7 @@ export class Grammar {
         else if (chunk.type.endsWith('-end')) this.open.delete(chunk.id);
         break;
       case 'start-step':
-        if (this.step !== 'none') say('a step is open already');
+        if (this.mode === 'bidi' && this.step !== 'none') say('a step is open already');
         // The AI SDK searches only the last step for the call of a `tool-input-available`. So over SSE, no earlier call may get one after this
         // chunk. Over BIDI the SDK sees no steps: our transports remove those around approval requests.
         if (this.mode === 'sse') for (const id of this.calls.keys()) this.earlier.add(id);
@@ -92,7 +92,8 @@ export class Grammar {
       case 'tool-approval-request':
         this.closed(say);
         if (this.mode === 'bidi' && this.step === 'none') say('is outside a step');
-        if (this.mode === 'sse' && this.step !== 'none') say('is inside a step');
+        if (this.mode === 'sse' && this.step !== 'none' && this.earlier.has(chunk.toolCallId))
+          say('is in a later step than its call');
         if (this.step === 'empty') this.step = 'asking';
         this.move(chunk.toolCallId, 'ask', say);
         break;

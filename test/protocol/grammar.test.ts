@@ -350,7 +350,7 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     '[C8a] a request inside a step, in SSE',
     'sse',
     [start, ...tool(), startStep, ask(), finish],
-    ['tool-approval-request: is inside a step'],
+    ['tool-approval-request: is in a later step than its call'],
   ],
   [
     '[C8a] the end of a step, in SSE',

@@ -1,3 +1,7 @@
+import type { Message, ToolFacts } from '../../../protocol/index.ts';
+import { hasOutcome } from '../../../protocol/tool-call.ts';
+import type { CallRecord } from '../../store/store.ts';
+import type { Draft } from './messages.ts';
 import type { OpenCall, OpenCalls } from './open-calls.ts';
 
 /**
@@ -23,4 +27,54 @@ export function resumeAgents({ all }: OpenCalls): OpenCall[] {
     call.setApprover(null);
     return true;
   });
+}
+
+/**
+ * The steps of messages. The helpers of the AI SDK look at the last step only, and send nothing while a call of it is open: the call of an agent that is used
+ * as a tool stays open until the calls inside it have ended, so those are in a later step.
+ */
+export class CallSteps {
+  /** The calls that were announced since the last step of a message began, and whether each waits for the user or the browser until it ends. */
+  private readonly last = new WeakMap<Draft, Map<string, boolean>>();
+
+  /** Records that a call is announced. */
+  add(callId: string, facts: ToolFacts, draft: Draft): void {
+    this.lastOf(draft).set(callId, mayWait(facts));
+  }
+
+  /**
+   * Whether a step begins with a call: the call was made inside an agent whose own call is in the last step. A step with a call that waits goes on, because an
+   * answer in an earlier step would not be sent.
+   */
+  beginsWith({ agents }: CallRecord, draft: Draft): boolean {
+    if (!agents?.within) return false;
+    const last = this.lastOf(draft);
+    const ended = new Set(
+      callsIn(draft.message.parts).flatMap((part) => (hasOutcome(part) ? part.toolCallId : [])),
+    );
+    const isWaiting = [...last].some(([id, waits]) => waits && !ended.has(id));
+    if (isWaiting || !last.has(agents.within)) return false;
+    last.clear();
+    return true;
+  }
+
+  private lastOf(draft: Draft): Map<string, boolean> {
+    const { parts } = draft.message;
+    const from = parts.findLastIndex(({ type }) => type === 'step-start') + 1;
+    const last =
+      this.last.get(draft) ??
+      new Map(callsIn(parts.slice(from)).map((part) => [part.toolCallId, mayWait(part.toolMetadata)]));
+    this.last.set(draft, last);
+    return last;
+  }
+}
+
+type CallPart = Extract<Message['parts'][number], { toolCallId: string }> & { toolMetadata?: ToolFacts };
+
+function callsIn(parts: Message['parts']): CallPart[] {
+  return parts.filter((part): part is CallPart => 'toolCallId' in part);
+}
+
+function mayWait({ runsOn, asks, question }: Partial<ToolFacts> = {}): boolean {
+  return asks === true || runsOn === 'client' || question !== undefined;
 }

@@ -6,6 +6,7 @@ import type { AgentRun } from '../agent-run.ts';
 import type { Context } from '../context.ts';
 import type { Draft, Messages } from '../messages.ts';
 import type { OpenCall } from '../open-calls.ts';
+import { CallSteps } from '../paused-agents.ts';
 
 type NamedCall = Pick<CallRecord, 'id' | 'toolName' | 'args'>;
 
@@ -17,6 +18,7 @@ export class CallChunks {
   private readonly context: Context;
   private readonly messages: Messages;
   private readonly run: AgentRun;
+  private readonly steps = new CallSteps();
 
   constructor(context: Context, messages: Messages, run: AgentRun) {
     this.context = context;
@@ -54,6 +56,8 @@ export class CallChunks {
     const { runsOn, approvalId, question, expiresAt } = call.record;
     const expiry = expiresAt === null ? {} : { expiresAt };
     const asked = call.asksForAnswer && question ? { question: { ...question, ...expiry } } : {};
+    if (this.context.policy.hasResponse && this.steps.beginsWith(call.record, draft))
+      this.messages.say(draft, { type: 'start-step' });
     this.sayCall(
       call.record,
       { runsOn, asks: approvalId !== null, ...asked, ...agentsOf(call.record) },
@@ -132,6 +136,7 @@ export class CallChunks {
     // Another agent may still write text in this message while this agent calls a browser tool. The client ends the response at such a call, so no
     // text block may stay open.
     if (facts.runsOn === 'client' && !facts.asks) messages.closeBlocksOf(draft);
+    this.steps.add(toolCallId, facts, draft);
     messages.say(draft, { type: 'tool-input-start', toolCallId, toolName, toolMetadata });
     messages.say(draft, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
   }
