@@ -17,8 +17,8 @@ export interface CredentialSource {
   /** The credential that an earlier sign-in of the user saved; undefined when there is none, or when it has expired. */
   saved(config: AuthConfig, context: Context): Promise<AuthCredential | undefined>;
   /**
-   * Exchanges the user's answer to a sign-in for a credential, and saves it. Undefined when `answer` is no answer to a sign-in. Throws an error with a
-   * clear text when the exchange fails.
+   * Exchanges the user's answer to a sign-in for a credential, and saves it. Undefined when `answer` is no answer to a sign-in with this configuration.
+   * Throws an error with a clear text when the exchange fails.
    */
   exchange(config: AuthConfig, answer: unknown, context: Context): Promise<AuthCredential | undefined>;
   /** What the call had before its sign-in; null when `answer` is no answer to a sign-in. */
@@ -38,24 +38,36 @@ function stateKeyOf({ credentialKey }: AuthConfig): string {
   return `temp:${credentialKey}`;
 }
 
-/** A copy of the session with a credential in its state, where a tool finds it. */
-export function withCredential(session: Session, config: AuthConfig, credential: AuthCredential): Session {
-  return { ...session, state: { ...session.state, [stateKeyOf(config)]: credential } };
-}
+/** The credentials that the tool of a call has got so far. It requests one after the other, and runs again with all of them. */
+export class LentCredentials {
+  private readonly byKey = new Map<string, AuthCredential>();
 
-/** Puts a credential into the state of a session while `work` runs. */
-export async function lendCredential<T>(
-  { state }: Session,
-  config: AuthConfig,
-  credential: AuthCredential,
-  work: () => Promise<T>,
-): Promise<T> {
-  const key = stateKeyOf(config);
-  state[key] = credential;
-  try {
-    return await work();
-  } finally {
-    delete state[key];
+  /** Whether the tool has a credential for this configuration. If it requests that credential all the same, the provider did not accept it. */
+  has(config: AuthConfig): boolean {
+    return this.byKey.has(stateKeyOf(config));
+  }
+
+  get isEmpty(): boolean {
+    return this.byKey.size === 0;
+  }
+
+  add(config: AuthConfig, credential: AuthCredential): void {
+    this.byKey.set(stateKeyOf(config), credential);
+  }
+
+  /** A copy of the session with the credentials in its state, where a tool finds them. */
+  copyInto(session: Session): Session {
+    return { ...session, state: { ...session.state, ...Object.fromEntries(this.byKey) } };
+  }
+
+  /** Puts the credentials into the state of a session while `work` runs. */
+  async lendTo<T>({ state }: Session, work: () => Promise<T>): Promise<T> {
+    Object.assign(state, Object.fromEntries(this.byKey));
+    try {
+      return await work();
+    } finally {
+      for (const key of this.byKey.keys()) delete state[key];
+    }
   }
 }
 

@@ -25,8 +25,8 @@ import { type AnsweredCall, runAfterTool } from './callbacks.ts';
 import {
   type CredentialSource,
   credentialsInside,
+  LentCredentials,
   takeCredentialRequest,
-  withCredential,
 } from './credentials.ts';
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
@@ -112,21 +112,20 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
       let { context, call, ended } = start(session);
       let output = await ended;
       if (output === PAUSED) return { kind: 'waits' };
-      const config = takeCredentialRequest(context, callId);
-      if (config) {
-        const credential = await credentialFor(execution, config, context);
-        const asks = () =>
-          execution.credentials.question(
-            config,
-            execution.outer ?? session,
-            callId,
-            isConfirmed && !isWaived,
-          );
-        if (!credential) return { kind: 'asks', question: asks() };
-        ({ context, call, ended } = start(withCredential(session, config, credential)));
+      const lent = new LentCredentials();
+      for (;;) {
+        const config = takeCredentialRequest(context, callId);
+        if (!config) break;
+        const credential = lent.has(config) ? undefined : await credentialFor(execution, config, context);
+        if (!credential) {
+          if (before) throw new Error(needsAnotherSignIn(tool.name, config, lent));
+          const isApproved = isConfirmed && !isWaived;
+          const { outer = session, credentials } = execution;
+          return { kind: 'asks', question: credentials.question(config, outer, callId, isApproved) };
+        }
+        lent.add(config, credential);
+        ({ context, call, ended } = start(lent.copyInto(session)));
         output = await ended;
-        // The provider no longer accepts the credential.
-        if (takeCredentialRequest(context, callId)) return { kind: 'asks', question: asks() };
       }
       const question = takeConfirmationRequest(context, callId);
       if (question) return { kind: 'asks', question };
@@ -139,6 +138,17 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   } finally {
     link?.close();
   }
+}
+
+/**
+ * The error text for a tool that needs a sign-in after the one that its call has had. A call asks for one sign-in only, and its credential is saved: so the
+ * tool gets one more with each call.
+ */
+function needsAnotherSignIn(tool: string, config: AuthConfig, lent: LentCredentials): string {
+  if (lent.has(config)) return `The sign-in did not help: ${tool} asked for the same credential again.`;
+  return lent.isEmpty
+    ? `${tool} asks for another credential than the one that the user signed in for. Call ${tool} again to ask for it.`
+    : `${tool} needs one more sign-in, and a call can ask for one only. The credential so far is saved: call ${tool} again to ask for the next.`;
 }
 
 /** The credential that a tool requests: from the user's answer to a sign-in, otherwise from an earlier sign-in. */

@@ -19,7 +19,7 @@ import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
 import { type AgentRoot, agentsIn } from './agents.ts';
 import { addClaim } from './call-ids.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
-import { credentialsInside, lendCredential, NO_CREDENTIALS, takeCredentialRequest } from './credentials.ts';
+import { credentialsInside, LentCredentials, NO_CREDENTIALS, takeCredentialRequest } from './credentials.ts';
 import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
@@ -210,15 +210,18 @@ class Gated extends BaseTool {
     let output = await run();
     // Calls inside an agent that is used as a tool wait. Record the call of that agent first, and the calls inside it after that.
     if (output === PAUSED) return later({ runsOn: 'server', asks: false });
-    const config = takeCredentialRequest(toolContext, id);
-    if (config) {
+    const lent = new LentCredentials();
+    for (;;) {
+      const config = takeCredentialRequest(toolContext, id);
+      if (!config) break;
       const { session } = invocationContext;
-      const credential = await plugin.credentials.saved(config, toolContext);
-      if (credential) output = await lendCredential(session, config, credential, run);
-      if (!credential || takeCredentialRequest(toolContext, id)) {
+      const credential = lent.has(config) ? undefined : await plugin.credentials.saved(config, toolContext);
+      if (!credential) {
         const question = plugin.credentials.question(config, session, id, false);
         return later({ runsOn: decision.runsOn, asks: true, question });
       }
+      lent.add(config, credential);
+      output = await lent.lendTo(session, run);
     }
     const question = takeConfirmationRequest(toolContext, id);
     if (question) return later({ runsOn: decision.runsOn, asks: true, question });

@@ -274,6 +274,92 @@ test('[T36l] a sign-in is no approval: a call that asks for both ends in words, 
   }
 });
 
+describe.each(modes)('a tool that needs credentials of two providers, over %s', (mode) => {
+  const ways = {
+    'asks for one, and then for the other': (missing: (() => void)[]) => missing[0]?.(),
+    'asks for both at once': (missing: (() => void)[]) => {
+      for (const ask of missing) ask();
+    },
+  };
+
+  test.each(Object.entries(ways))(
+    '[T36o] %s: each call gets one, and the second call has both',
+    async (_, ask) => {
+      const providers = [await OAuthProvider.start(), await OAuthProvider.start()] as const;
+      const configs = [providers[0].config('calendar'), providers[1].config('mail')];
+      const used: string[][] = [];
+      const tool = new FunctionTool({
+        name: 'plan_day',
+        description: 'Plans the day.',
+        execute: (_args, context) => {
+          const tokens = configs.map((config) => context?.getAuthResponse(config)?.oauth2?.accessToken);
+          const missing = configs.flatMap((config, n) =>
+            tokens[n] === undefined ? [() => context?.requestCredential(config)] : [],
+          );
+          if (missing.length > 0) return ask(missing);
+          used.push(tokens.map(String));
+          return { planned: true };
+        },
+      });
+      const model = new ScriptedModel([
+        [call('plan_day', {}, 'call-1')],
+        [call('plan_day', {}, 'call-2')],
+        [text('Planned.')],
+      ]);
+      const agent = new LlmAgent({ name: 'assistant', model, tools: [tool] });
+      const { served } = await live([], [], options(agent));
+      const page = mount({ url: served.url, mode });
+      void page.now.sendMessage({ text: 'Plan my day' });
+      const signIn = async (toolCallId: string) => {
+        const { questions } = await page.until((now) =>
+          now.questions.some((question) => question.toolCallId === toolCallId),
+        );
+        const url = String(questions.find((question) => question.toolCallId === toolCallId)?.url);
+        const provider = providers.find((one) => url.startsWith(one.url));
+        expect(await comeBack(served, await (provider as OAuthProvider).consent(url))).toMatchObject({
+          status: 200,
+        });
+      };
+      await signIn('call-1');
+      await signIn('call-2');
+      const now = await page.texts('Planned.');
+      expect(used).toEqual([[providers[0].tokens[0], providers[1].tokens[0]]]);
+      expect(providers.map(({ exchanges }) => exchanges)).toEqual([['token'], ['token']]);
+      expect(story(now).at(-1)).toEqual([
+        'assistant',
+        ['plan_day', 'output-error', expect.stringMatching(/needs one more sign-in.*call plan_day again/)],
+        ['plan_day', 'output-available', { planned: true }],
+        'Planned.',
+      ]);
+    },
+  );
+});
+
+test('[T36o] a provider that does not accept its own token ends the call in words, and the next call asks again', async () => {
+  const provider = await OAuthProvider.start();
+  const config = provider.config();
+  const tool = new FunctionTool({
+    name: 'read_calendar',
+    description: 'Reads the calendar.',
+    execute: (_args, context) => context?.requestCredential(config),
+  });
+  const model = new ScriptedModel([
+    [call('read_calendar', {}, 'call-1')],
+    [call('read_calendar', {}, 'call-2')],
+    [text('Sorry.')],
+  ]);
+  const agent = new LlmAgent({ name: 'assistant', model, tools: [tool] });
+  const { served } = await live([], [], options(agent));
+  const page = mount({ url: served.url, mode: 'bidi' });
+  void page.now.sendMessage({ text: 'What is on?' });
+  await comeBack(served, await provider.consent((await asked(page)).url));
+  const second = await page.until(({ questions }) =>
+    questions.some(({ toolCallId }) => toolCallId === 'call-2'),
+  );
+  expect(JSON.stringify(story(second))).toContain('The sign-in did not help');
+  expect(provider.exchanges).toEqual(['token']);
+});
+
 describe('attacks on the callback of a sign-in', () => {
   async function open(more: Partial<DuologueOptions> = {}) {
     const provider = await OAuthProvider.start();
@@ -292,6 +378,68 @@ describe('attacks on the callback of a sign-in', () => {
     expect([used, provider.exchanges]).toEqual([[], []]);
     expect(await comeBack(served, back)).toMatchObject({ status: 200 });
     await page.texts('You have 3 events (0).');
+  });
+
+  test('[T36n] a user who has signed out meanwhile cannot complete it, and can after signing in again', async () => {
+    let answer: boolean | Error = false;
+    const { served, back, used, provider, page, question } = await open({
+      stillSignedIn: () => {
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+    });
+    expect(await comeBack(served, back)).toMatchObject({ status: 401, error: { code: 'unauthorized' } });
+    answer = new Error('no database');
+    expect(await comeBack(served, back)).toMatchObject({ status: 500, error: { code: 'internal' } });
+    expect([used, provider.exchanges]).toEqual([[], []]);
+    expect(page.now.questions).toHaveLength(1);
+    answer = true;
+    expect(await comeBack(served, await provider.consent(question.url))).toMatchObject({ status: 200 });
+    await page.texts('You have 3 events (0).');
+    expect(used).toEqual(provider.tokens);
+  });
+
+  test.each([
+    [
+      'another provider',
+      (_config: ReturnType<OAuthProvider['config']>, other: OAuthProvider) => other.config(),
+    ],
+    [
+      'more scopes',
+      (config: ReturnType<OAuthProvider['config']>) => {
+        const { authorizationCode } = config.authScheme.flows;
+        const scopes = { ...authorizationCode.scopes, 'calendar.write': 'writes' };
+        const flows = { authorizationCode: { ...authorizationCode, scopes } };
+        return { ...config, authScheme: { ...config.authScheme, flows } };
+      },
+    ],
+    [
+      'another client',
+      (config: ReturnType<OAuthProvider['config']>) => {
+        const oauth2 = { clientId: 'client-2', clientSecret: 'stolen' };
+        return { ...config, rawAuthCredential: { ...config.rawAuthCredential, oauth2 } };
+      },
+    ],
+  ])('[T36m] its code is not sent for a tool that has %s by now', async (_, change) => {
+    const provider = await OAuthProvider.start();
+    const other = await OAuthProvider.start();
+    let config = provider.config() as ReturnType<OAuthProvider['config']>;
+    const tool = new FunctionTool({
+      name: 'read_calendar',
+      description: 'Reads the calendar.',
+      execute: (_args, context) => context?.getAuthResponse(config) ?? context?.requestCredential(config),
+    });
+    const model = new ScriptedModel([[call('read_calendar', {}, 'call-1')], [text('Sorry.')]]);
+    const agent = new LlmAgent({ name: 'assistant', model, tools: [tool] });
+    const { served } = await live([], [], options(agent));
+    const page = mount({ url: served.url, mode: 'bidi' });
+    void page.now.sendMessage({ text: 'What is on?' });
+    const { url } = await asked(page);
+    config = change(config, other) as typeof config;
+    expect(await comeBack(served, await provider.consent(url))).toMatchObject({ status: 200 });
+    const now = await page.texts('Sorry.');
+    expect(JSON.stringify(story(now))).toContain('asks for another credential than the one');
+    expect([provider.exchanges, other.exchanges]).toEqual([[], []]);
   });
 
   test('[T36h] a state is used once, is not made up, and not changed', async () => {

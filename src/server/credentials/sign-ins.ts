@@ -2,6 +2,7 @@ import type { AuthConfig, AuthCredential, BaseCredentialService, Context, Sessio
 import type { BeforeSignIn, CredentialSource } from '../../adk/for-server.ts';
 import type { Question } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
+import { hashArgs } from '../ledger/approvals.ts';
 import type { CallRecord, SessionKey } from '../store/store.ts';
 import { authorizationUrl, exchangeCode, isExpired, newVerifier, tokenEndpointOf } from './oauth.ts';
 import { Sealer } from './sealer.ts';
@@ -27,6 +28,8 @@ export interface SignInState {
   redirectUri: string;
   /** Whether the user had approved the call before the sign-in began. */
   isApproved: boolean;
+  /** The configuration that the tool asked with (`configurationOf`). The code of the provider is sent to no other one. */
+  configuration: string;
 }
 
 /** The code of a provider, with the facts that are needed to exchange it. It is stored, encrypted, as the answer of the call. */
@@ -80,7 +83,9 @@ export class ToolSignIns implements CredentialSource {
         'The tool asks the user to sign in, and the server has no address to come back to: set the option toolSignIn.callbackUrl.',
       );
     const verifier = newVerifier();
-    const state: SignInState = { key: { app, user, id }, callId, verifier, redirectUri, isApproved };
+    const key = { app, user, id };
+    const configuration = configurationOf(config);
+    const state: SignInState = { key, callId, verifier, redirectUri, isApproved, configuration };
     const sealed = this.sealer.seal(STATE, state);
     try {
       tokenEndpointOf(config);
@@ -102,7 +107,7 @@ export class ToolSignIns implements CredentialSource {
 
   async exchange(config: AuthConfig, answer: unknown, context: Context): Promise<AuthCredential | undefined> {
     const given = this.answerIn(answer);
-    if (!given) return undefined;
+    if (given?.configuration !== configurationOf(config)) return undefined;
     const credential = await exchangeCode(config, given, () => this.clock.now()).catch((error: Error) => {
       throw new Error(`The sign-in failed: ${error.message}.`);
     });
@@ -117,13 +122,14 @@ export class ToolSignIns implements CredentialSource {
 
   /** Encrypts the code of a provider as the answer of the call. */
   answerFor(
-    { callId, verifier, redirectUri, isApproved }: SignInState,
+    { callId, verifier, redirectUri, isApproved, configuration }: SignInState,
     code: string,
     call: CallRecord,
   ): string {
     // A tool may ask for several credentials in turn. Then `call.answer` is the answer of the previous sign-in, whose `before` has the user's own answer.
     const answer = this.answerIn(call.answer)?.before.answer ?? call.answer;
-    const given: SignInAnswer = { callId, verifier, redirectUri, code, before: { isApproved, answer } };
+    const before = { isApproved, answer };
+    const given: SignInAnswer = { callId, verifier, redirectUri, configuration, code, before };
     return this.sealer.seal(ANSWER, given);
   }
 
@@ -135,4 +141,10 @@ export class ToolSignIns implements CredentialSource {
   private answerIn(answer: unknown): SignInAnswer | null {
     return this.sealer.open(ANSWER, answer) as SignInAnswer | null;
   }
+}
+
+/** A text that is equal for equal configurations: the same key, provider, scopes and client. */
+function configurationOf({ credentialKey, authScheme, rawAuthCredential }: AuthConfig): string {
+  const { clientId = null } = rawAuthCredential?.oauth2 ?? {};
+  return hashArgs({ credentialKey, authScheme, clientId });
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Answer, ProtocolError } from '../../protocol/index.ts';
+import { NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { json, type Reply } from './reply.ts';
 import type { RouteCall } from './route.ts';
 
@@ -53,12 +54,13 @@ fetch(location.pathname, {
 `;
 
 /**
- * Handles what the page of `signInPage` posts. Only the user for whom the sign-in was begun can complete it, and only once. The waiting call gets the code of
- * the provider. It is denied when the provider sent no code, for example because the user declined.
+ * Handles what the page of `signInPage` posts. Only the user for whom the sign-in was begun can complete it, only once, and only while signed in. The waiting
+ * call gets the code of the provider. It is denied when the provider sent no code, for example because the user declined. After a sign-out the call still
+ * waits: the user signs in again and begins again at the address of the request.
  */
-export async function completeSignIn({ context, user, body }: RouteCall): Promise<Reply> {
+export async function completeSignIn({ context, user, identity, body }: RouteCall): Promise<Reply> {
   const { engine, commands } = context;
-  const { toolSignIns, store, clock, appName } = engine;
+  const { toolSignIns, store, clock, appName, signIn } = engine;
   const { state, code, error } = await body(MAX_BODY);
   const about = toolSignIns.stateIn(state);
   if (!about)
@@ -78,6 +80,18 @@ export async function completeSignIn({ context, user, body }: RouteCall): Promis
   if (!call || call.approvalId === null || call.status !== 'requested' || !isOpen) throw isOver();
   if (call.expiresAt !== null && call.expiresAt <= clock.now())
     throw new ProtocolError('answer_refused', 'This sign-in has timed out. Ask the agent again.');
+  const status = await signIn.ask(identity);
+  if (status === 'signed-out')
+    throw new ProtocolError(
+      'unauthorized',
+      `${NO_LONGER_SIGNED_IN} Sign in, and begin again in the conversation.`,
+    );
+  if (status === 'unknown')
+    throw new ProtocolError(
+      'internal',
+      'The server could not check whether you are still signed in. Begin again in the conversation in a moment.',
+      { retryAfterMs: 2000 },
+    );
   const isGiven = typeof code === 'string' && code !== '' && error == null;
   const reason = `the provider answered ${JSON.stringify(String(error ?? 'without a code').slice(0, MAX_ERROR))}`;
   const answer: Answer = {
