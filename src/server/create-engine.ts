@@ -43,7 +43,8 @@ interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'new
 }
 
 /**
- * Creates the engine, which all sessions of a server share: the agent with its gates, ADK's runner on the store, and the options with their defaults.
+ * Creates the engine, which all sessions of a server share: the agent with a gate before each tool, ADK's runner on the store, and the options with their
+ * defaults.
  */
 export function createEngine(options: DuologueOptions, base: Base): Engine {
   const { clock, logger, store, shared, owners, logs, newId, budget } = base;

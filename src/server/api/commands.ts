@@ -114,7 +114,8 @@ export class Commands {
   async #perform(command: Command): Promise<string | null> {
     const { open, remove, isClosing, engine } = this.#context;
     const { key } = command;
-    if (isClosing()) throw new ProtocolError('shutting_down', 'The server is restarting.');
+    if (isClosing())
+      throw new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
     if (command.do === 'delete') {
       if (!(await remove(key))) throw noSuchSession();
       return null;

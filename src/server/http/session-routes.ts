@@ -39,7 +39,11 @@ export async function getSession({ context, request, user, params: [id = ''] }: 
   const { origin, searchParams } = new URL(request.url);
   const before = searchParams.get('before') ?? undefined;
   const page = await session.page({ before, ...PAGE });
-  if (!page) throw new ProtocolError('not_found', 'There is no such message. Read from the newest again.');
+  if (!page)
+    throw new ProtocolError(
+      'not_found',
+      'There is no message with the id "before". Read the newest page again.',
+    );
   const { older, isRunning } = page;
   const messages = withAddresses(page.messages, origin + context.basePath);
   const summary = await context.sessions.summaryOf(user, id);

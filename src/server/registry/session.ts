@@ -68,7 +68,10 @@ export interface Session {
   postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse>;
   /** Accepts a POST that asks to continue an assistant message that was cut off. Resolves with its response. */
   postContinuation(continuation: PostedContinuation): Promise<SseResponse>;
-  /** Returns the rest of the newest response, after the last chunk that the client has; null when there is nothing to resume. */
+  /**
+   * Returns the rest of the newest response after the chunk with the id `last`. If `last` is null or no longer in the log, returns the whole response that the
+   * agent is writing. Null when there is nothing to resume.
+   */
   resume(last: string | null): Promise<SseResponse | null>;
   /**
    * Returns the newest response, running or over, from the first chunk of its message on. Null when there is none, or when a client has confirmed

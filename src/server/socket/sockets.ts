@@ -112,7 +112,8 @@ export class Sockets {
   private async check(request: Request, find: FindSession): Promise<Admission | null> {
     const { access, engine, sessions } = this.context;
     if (this.context.isClosing() && request.headers.has(FORWARDED)) throw new NotHere();
-    if (this.context.isClosing()) throw new ProtocolError('shutting_down', 'The server is restarting.');
+    if (this.context.isClosing())
+      throw new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
     access.checkOrigin(request);
     const identity = await access.identify(request);
     const { user } = identity;
@@ -175,7 +176,8 @@ export class Sockets {
 
   /** Asks every client to reconnect, and closes all sockets. */
   close(): void {
-    for (const connection of [...this.open]) connection.end('shutting_down', 'The server is restarting.');
+    for (const connection of [...this.open])
+      connection.end('shutting_down', 'The server is restarting. Try again in a moment.');
   }
 
   private accept(socket: Socket, admitted: Admitted): SocketConnection {
@@ -256,7 +258,8 @@ export class Sockets {
     unwatch = signIn.watch(identity, () => connection.end('unauthorized', NO_LONGER_SIGNED_IN));
     this.open.add(connection);
     // The server may have begun to close after this connection was admitted.
-    if (this.context.isClosing()) connection.end('shutting_down', 'The server is restarting.');
+    if (this.context.isClosing())
+      connection.end('shutting_down', 'The server is restarting. Try again in a moment.');
     else logger.info('connected', { connection: connection.id });
     return connection;
   }
@@ -270,7 +273,8 @@ export class Sockets {
     const { logger } = this.context.engine;
     this.open.add(connection);
     // The server may have begun to close after this connection was admitted.
-    if (this.context.isClosing()) return connection.end('shutting_down', 'The server is restarting.');
+    if (this.context.isClosing())
+      return connection.end('shutting_down', 'The server is restarting. Try again in a moment.');
     logger.info('connected', { connection: connection.id, session: session.key.id });
     connection.open().catch((thrown: unknown) => {
       const { code, message } = toProtocolError(thrown);
