@@ -247,7 +247,8 @@ const PLUGIN_GAPS = [
  * Chooses how ADK runs an agent over a socket. LLM agents run live. Trees with other agents run turn by turn, because in a live run ADK does not run
  * some of those agents at all, and others for one step only. An agent with a callback, plugin or output schema that a live run would ignore runs turn
  * by turn too, so that no guardrail is skipped. The option `driver` comes before these rules. LLM agents whose model can only be used live
- * run live even with such a callback. In both cases the warning names the callbacks, plugins and schemas that ADK ignores.
+ * run live even with such a callback. In both cases the warning names the callbacks, plugins and schemas that ADK ignores. Throws when the agent
+ * must be driven turn by turn and a model can only be used live.
  */
 export function chooseDriver(
   root: AgentRoot,
@@ -255,6 +256,13 @@ export function chooseDriver(
 ): DriverChoice {
   if (isWorkflow(root)) return driverOfWorkflow(root.name, asked, isLiveOnly);
   const driver = asked ?? (isConversable(root) ? 'live' : 'turn');
+  if (driver === 'turn' && isLiveOnly) {
+    const why =
+      asked === 'turn' ? 'the option driver is "turn"' : 'ADK cannot run such a tree of agents live';
+    throw new Error(
+      `The agent "${root.name}" is driven turn by turn, because ${why}, but one of its models can only be used live. Give that agent another model.`,
+    );
+  }
   const gaps = driver === 'live' ? liveGaps(root, plugins) : [];
   if (gaps.length === 0) return { driver, warning: null };
   const list = gaps.join(', ');

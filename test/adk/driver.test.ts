@@ -129,6 +129,18 @@ describe('what drives an agent behind a socket', () => {
     expect(chooseDriver(agent, { ...FACTS, plugins: [] }).driver).toBe('live');
   });
 
+  it('is refused in words where an agent runs turn by turn and a model can only be used live', () => {
+    const agent = new LlmAgent({ name: 'speaker' });
+    const flow = new SequentialAgent({ name: 'flow', subAgents: [agent] });
+    const facts = { ...FACTS, plugins: [], isLiveOnly: true };
+    expect(() => chooseDriver(flow, facts)).toThrow(
+      /^The agent "flow" is driven turn by turn, because ADK cannot run such a tree/,
+    );
+    expect(() => chooseDriver(agent, { ...facts, asked: 'turn' })).toThrow(
+      /^The agent "speaker" is driven turn by turn, because the option driver is "turn"/,
+    );
+  });
+
   it('is one live run for a tree of LLM agents, and one run for each answer for a workflow', () => {
     const { agent } = treeWith('plugin', 'onEventCallback');
     expect(chooseDriver(agent, { ...FACTS, plugins: [] }).driver).toBe('live');
