@@ -6,7 +6,7 @@ export const COMMON_WORDS: readonly string[] = (
 ).split(' ');
 
 /**
- * Chooses among transcripts of the same recording: the one that has most more expected words than other words. Of equals, the first.
+ * Chooses among transcripts of the same recording: the one with the highest number of expected words minus other words. Of equals, the first.
  * An empty transcript is chosen only if all are empty.
  */
 export function bestTranscript(transcripts: readonly string[], expected: ReadonlySet<string>): string {

@@ -28,7 +28,7 @@ export function useTitle(
   const first = messages.find(({ role }) => role === 'user');
   const text = first && !hasOlder ? textOf(first).replace(/\s+/g, ' ') : '';
   const short = text.length > LENGTH ? `${text.slice(0, LENGTH).trimEnd()}…` : text;
-  // The text that this page has used, or could have used, as the name.
+  // The beginning of the first message, when this page last compared it with the stored name.
   const named = useRef<string | null>(null);
   // A name can be stored only for a session that the server has stored. A message of the assistant proves that it
   // has.

@@ -12,7 +12,7 @@ import { useKeptText } from './kept-text.ts';
 import { PictureStrip } from './picture-strip.tsx';
 import type { WhileBusy } from './while-busy.ts';
 
-/** The most rows of the message box in browsers without `field-sizing`. */
+/** The largest number of rows of the message box, in browsers without `field-sizing`. */
 const MAX_ROWS = 8;
 
 /** The shortcut for the alternative to Enter while the assistant answers. */
@@ -34,7 +34,7 @@ export function Composer({
   isBusy: boolean;
   /** Whether a message may interrupt the current answer. */
   canInterrupt: boolean;
-  /** What Enter does while the assistant answers. Ctrl or Command with Enter does the other. */
+  /** What Enter does while the assistant answers. Ctrl+Enter or ⌘Enter does the opposite. */
   whileBusy: WhileBusy;
   pictures: Pictures;
   /** Gets the element for further controls beside the box. */

@@ -77,7 +77,7 @@ export function firstValues({ fields }: Form): readonly string[] {
   return fields.map(({ first }) => first);
 }
 
-/** The answer that the texts make, or for each field what is wrong with it. */
+/** The answer that the texts of the inputs make; or, if one is wrong, the problem of each field (null for none). */
 export function read(
   { fields, isObject }: Form,
   values: readonly string[],

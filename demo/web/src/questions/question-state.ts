@@ -1,7 +1,7 @@
 import { declinedText, INTERRUPTED, QUESTION_TIMED_OUT, SIGNED_OUT, SUPERSEDED } from 'duologue/protocol';
 import type { ToolPart } from '../tools/tool-part.ts';
 
-/** What the card of a question says. */
+/** The state that the card of a question shows. */
 export type QuestionState = 'asking' | 'answered' | 'declined' | 'expired' | 'cancelled' | 'failed';
 
 /** Whether a call is a question of the agent. Its output is the answer. */
@@ -9,7 +9,7 @@ export function isQuestionCard(part: ToolPart): boolean {
   return part.toolMetadata?.question !== undefined && part.state !== 'input-streaming';
 }
 
-/** What the card of a question says. */
+/** The state of the card of a question, from the state of its call. */
 export function questionStateOf({ state, errorText = '' }: ToolPart): QuestionState {
   if (state === 'output-available') return 'answered';
   if (state !== 'output-error') return 'asking';

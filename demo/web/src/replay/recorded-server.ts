@@ -42,7 +42,7 @@ export class RecordedServer {
     this.sockets = events.filter((event) => event.type === 'open').map(({ channel }) => channel);
   }
 
-  /** Whether the page has made the request, or opened the socket, that a channel of the recording stands for. */
+  /** Whether the page has made the request, or opened the socket, that corresponds to a channel of the recording. */
   isBound(channel: number): boolean {
     return this.exchanges.has(channel) || this.open.has(channel);
   }

@@ -9,7 +9,7 @@ import { hasOutput, isInProgress, type ToolPart, toolName } from './tool-part.ts
 import { ToolProgress } from './tool-progress.tsx';
 import { ToolResult } from './tool-result.tsx';
 
-/** Shows a call that needs no approval: what it does, its output, and on demand every detail. */
+/** Shows a call that needs no approval: its tool, its state and its output; when the user opens it, its arguments too. */
 export function ToolCard({ part }: { part: ToolPart }) {
   const { messages, language } = useLanguage();
   const name = toolName(part);

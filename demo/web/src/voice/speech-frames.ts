@@ -3,7 +3,7 @@ const SPEECH_FRAMES = 2;
 const WITHIN = 3;
 /** At this likelihood one frame is enough for speech to begin: noise does not reach it, and a delay would cut off the first sound. */
 const CERTAIN = 0.9;
-/** How much less likely speech may become before it counts as a pause. */
+/** During speech, a frame counts as a pause when its likelihood of speech is this much below the threshold. */
 const SLACK = 0.15;
 /** The number of frames in a pause that ends the speech: 500 ms. */
 const PAUSE_FRAMES = 16;

@@ -2,7 +2,7 @@ import { AudioError } from 'duologue/client/voice';
 import type { UseVoiceHelpers } from 'duologue/react';
 import { useCallback, useEffect, useState } from 'react';
 
-/** The id of the device that the browser prefers. */
+/** The id that stands for the device that the browser prefers. */
 export const STANDARD = '';
 
 /** Devices of one kind, and the one that is used. */
@@ -16,7 +16,7 @@ export interface DeviceChoice {
 export interface VoiceDevices {
   microphone: DeviceChoice;
   loudspeaker: DeviceChoice;
-  /** Asks the browser for the devices again: it tells their names only after the user allowed the microphone. */
+  /** Asks the browser for the devices again, because it reports their names only after the user has allowed the microphone. */
   look: () => void;
 }
 
