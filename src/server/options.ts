@@ -98,7 +98,10 @@ export interface DuologueOptions {
    * a connection is open. Without it, a sign-out closes no open connection.
    */
   stillSignedIn?: StillSignedIn;
-  /** Limits the requests of a user that start work of the agent; false for no limit. False turns off the default limits of reads and new sessions too. */
+  /**
+   * Limits the requests of a user that start work of the agent; false for no limit. False also turns off the default limits of reads and new sessions, and the
+   * limit of wrong keys.
+   */
   rateLimit?: RateLimit | false;
   /** Limits the requests of a user that read, rename or remove sessions, and handshakes of WebSockets; false for no limit. */
   readLimit?: RateLimit | false;
