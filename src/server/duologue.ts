@@ -142,6 +142,16 @@ export function createDuologue(options: DuologueOptions): Duologue {
   if (options.authenticate && !signIn.isAsked) {
     logger.warn('the sign-in of open connections is not checked again: set the option `stillSignedIn`');
   }
+  if (options.toolSignIn && !options.credentialService) {
+    logger.warn(
+      'credentials of users are kept in memory: after a restart, and on another node, users must sign in at the provider again; set the option `credentialService`',
+    );
+  }
+  if (options.toolSignIn && options.toolSignIn.secret === undefined) {
+    logger.warn(
+      'open sign-ins end with this process, and no other node can complete them; set the option `toolSignIn.secret`',
+    );
+  }
   // The limit of wrong keys does not stop a client that guesses keys, because the right key is always accepted. So the key must be too long to guess.
   if (options.apiKey !== undefined && options.apiKey.length < SAFE_KEY_LENGTH) {
     logger.warn('the API key is short enough to be guessed: make one from 24 random bytes', {

@@ -1,3 +1,4 @@
+import { InMemoryCredentialService } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { defineTool } from '../../src/adk/index.ts';
 import { type AuditLine, createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
@@ -313,6 +314,18 @@ describe('a server', () => {
     expect(warningsOf({ authenticate })).toHaveLength(1);
     expect(warningsOf({ authenticate, stillSignedIn })).toEqual([]);
     expect(warningsOf({})).toEqual([]);
+  });
+
+  it('[T36d] that keeps credentials or open sign-ins in memory says what is lost, once each, when it starts', () => {
+    const callbackUrl = 'https://chat.example/sign-in/callback';
+    const credentialService = new InMemoryCredentialService();
+    expect(warningsOf({ toolSignIn: { callbackUrl } })).toEqual([
+      expect.stringContaining('set the option `credentialService`'),
+      expect.stringContaining('set the option `toolSignIn.secret`'),
+    ]);
+    const toolSignIn = { callbackUrl, secret: 'the key of all the nodes' };
+    expect(warningsOf({ toolSignIn })).toHaveLength(1);
+    expect(warningsOf({ toolSignIn, credentialService })).toEqual([]);
   });
 
   it('[A12] takes a user alone or with a token, and nothing else for one', async () => {
