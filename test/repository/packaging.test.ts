@@ -389,6 +389,8 @@ describe('a program of a project with strict TypeScript that has the packed libr
       [['pay', { amount: 5 }]],
       [{ paid: 5 }],
       'Paid.',
+      ['approved, attempt 2', 'complete'],
+      2,
       'As you wish.',
       'already_decided',
       'Printed.',
@@ -417,6 +419,7 @@ describe('a program of a project with strict TypeScript that has the packed libr
       [{ by: 'ann unasked de Kyoto cart' }],
       { createdAt: expect.any(Number), drawn: { unsent: 2 }, usage: null },
       [{ type: 'data-chart', id: 'sales', data: { title: 'Sales', values: [3, 1] } }],
+      [{ type: 'data-step', data: 'reading', transient: true }],
       [{ version: 0, all: ['report.csv'] }],
       'text/csv',
       "attachment; filename*=UTF-8''report.csv",
@@ -435,6 +438,8 @@ describe('a program of a project with strict TypeScript that has the packed libr
       'The tool "plot" sends the data "chart", which the option "data" does not declare.',
       'createDuologue has no option "atachments". Did you mean "attachments"?',
       expect.stringContaining('the option "attachments" must be a list of media types'),
+      expect.stringContaining('has no option "executers". Did you mean "executors"?'),
+      expect.stringContaining('the option "url" must be'),
     ]);
   });
 });

@@ -1,5 +1,6 @@
 /** A program of a user that has the packed library. It plays the tools of `tools.ts` in both modes, and prints what it saw as JSON. */
 import { LlmAgent, LogLevel, setLogLevel } from '@google/adk';
+import { DuologueSseTransport, DuologueTransport } from 'duologue/client';
 import { type Chunk, ProtocolError } from 'duologue/protocol';
 import {
   createDuologue,
@@ -83,6 +84,7 @@ for (const over of ['sse', 'bidi'] as const) {
   const drawn = await chat.say('Draw', { metadata: { page: 'cart' }, body: { shop: 'Kyoto' } });
   results.push(outputs(drawn), chat.messages.at(-1)?.metadata);
   results.push(drawn.chunks.flatMap((chunk) => (chunk.type.startsWith('data-') ? [chunk] : [])));
+  results.push(drawn.transientData);
 
   // A file that the agent saved, read by its address as a page does.
   const written = await chat.say('Report');
@@ -122,6 +124,10 @@ const tries: (() => unknown)[] = [
   // @ts-expect-error: the name is misspelt.
   () => createDuologue({ agent, data, atachments: [] }),
   () => createDuologue({ agent, data, attachments: ['pdf'] }),
+  // @ts-expect-error: the name is misspelt.
+  () => new DuologueTransport({ url: '/', executers: {} }),
+  // @ts-expect-error: the address is a text.
+  () => new DuologueSseTransport({ url: 5 }),
 ];
 seen.errors = tries.map((attempt) => {
   try {

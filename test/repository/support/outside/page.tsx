@@ -1,5 +1,6 @@
 /** The page of a user that has the packed library: types of messages, approvals, browser tools and questions, and the mistakes that the compiler finds. */
 import { useChat } from '@ai-sdk/react';
+import type { InferUITools, UIMessage } from 'ai';
 import { DuologueSseTransport, DuologueTransport, type Executor, resumeWhen } from 'duologue/client';
 import {
   type Message,
@@ -104,6 +105,12 @@ export const transports = [
 /** A value that a tool sent with `transient`. */
 export function stepOf(value: TransientData<typeof data>): string | null {
   return value.type === 'data-step' ? value.data.toUpperCase() : null;
+}
+
+/** The type of the AI SDK's own components. */
+type StockPart = UIMessage<unknown, Record<string, unknown>, InferUITools<typeof tools>>['parts'][number];
+export function receiptIn(part: StockPart): string | null {
+  return part.type === 'tool-pay' && part.state === 'output-available' ? part.output.receipt : null;
 }
 
 /** What the compiler does not accept. */

@@ -6,6 +6,7 @@ import { LlmAgent, LogLevel, LongRunningFunctionTool, setLogLevel } from '@googl
 import { defineTool } from 'duologue/adk';
 import {
   createDuologue,
+  type EventSubscription,
   ServerApiError,
   type ServerApiErrorCode,
   type SessionExport,
@@ -48,6 +49,24 @@ const duologue = createDuologue({
   logger: { info() {}, warn() {}, error() {} },
 });
 
+// Events that must not be missed: the first delivery fails, and the event comes again with its id.
+const delivered: string[] = [];
+const ids = new Set<string>();
+const subscription: EventSubscription<'turn-finished' | 'approval-decided'> = {
+  name: 'billing',
+  events: ['turn-finished', 'approval-decided'],
+  timeoutMs: 5_000,
+  keepForMs: 24 * 3600_000,
+  maxEvents: 1_000,
+  deliver: async (event, { attempt, signal }) => {
+    ids.add(event.id);
+    if (attempt === 1 && ids.size === 1) throw new Error('The service is down.');
+    if (signal.aborted) return;
+    delivered.push(event.name === 'turn-finished' ? event.outcome : `${event.decision}, attempt ${attempt}`);
+  },
+};
+const endSubscription = duologue.subscribe(subscription);
+
 const chat = testClient(duologue);
 const session: SessionRef = { user: 'live_user', id: chat.session };
 const seen: unknown[] = [];
@@ -60,6 +79,13 @@ seen.push(
   approved.toolCalls.map(({ output }) => output),
   approved.text,
 );
+
+while (delivered.length < 2) {
+  time.advance(1_000);
+  await new Promise((resolve) => setImmediate(resolve));
+}
+await endSubscription();
+seen.push(delivered, ids.size);
 
 // The application decides.
 const [request] = (await chat.say('Pay 7')).approvals;
