@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { Chunk } from '../../../src/protocol/index.ts';
-import type { Duologue, DuologueOptions } from '../../../src/server/index.ts';
+import { type Duologue, type DuologueOptions, ServerApiError } from '../../../src/server/index.ts';
 import { harness, say } from '../../support/harness.ts';
 import { live } from '../../support/live.ts';
 import type { TestSocket } from '../../support/socket.ts';
@@ -16,6 +16,8 @@ export interface Talk {
   output(call: Call, output: unknown): Promise<Chunk[]>;
   /** The browser comes back from a provider to the callback of the server. Resolves with the text of the answer that follows. */
   signIn(back: URL): Promise<string>;
+  /** The application gives the output of a long-running call, once the call waits for it. Resolves with the text of the answer that follows. */
+  complete(callId: string, output: unknown): Promise<string>;
   /** Resolves when the server has stored everything that it has sent. */
   stored(): Promise<void>;
   /** The user declines a question. */
@@ -80,12 +82,11 @@ function posts(options: Partial<DuologueOptions>, before = ''): Talk {
     },
     async signIn(back) {
       await comeBack(duologue, back);
-      for (;;) {
-        const { messages, isRunning } = (await (await get('/sessions/chat-1')).json()) as StoredSession;
-        const texts = messages.at(-1)?.parts.flatMap(({ text }) => text ?? []) ?? [];
-        if (!isRunning && texts.length > 0) return texts.join('');
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+      return storedText(get);
+    },
+    async complete(callId, output) {
+      await completeCall(duologue, callId, output);
+      return storedText(get);
     },
     stored: () => readSession(get),
   };
@@ -130,6 +131,10 @@ async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
       await comeBack(duologue, back);
       return textOf(await rest());
     },
+    async complete(callId, output) {
+      await completeCall(duologue, callId, output);
+      return storedText(get);
+    },
     stored: () => readSession(get),
   };
 }
@@ -137,6 +142,29 @@ async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
 interface StoredSession {
   messages: { parts: { text?: string }[] }[];
   isRunning: boolean;
+}
+
+/** The text of the last message, when its turn has ended. */
+async function storedText(get: (path: string) => Promise<Response>): Promise<string> {
+  for (;;) {
+    const { messages, isRunning } = (await (await get('/sessions/chat-1')).json()) as StoredSession;
+    const texts = messages.at(-1)?.parts.flatMap(({ text }) => text ?? []) ?? [];
+    if (!isRunning && texts.length > 0) return texts.join('');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Completes a call. A call whose tool was just started may not wait yet. */
+async function completeCall(duologue: Duologue, callId: string, output: unknown): Promise<void> {
+  for (;;) {
+    try {
+      return await duologue.complete({ callId, output });
+    } catch (error) {
+      if (!(error instanceof ServerApiError) || !['not_waiting', 'unknown_call'].includes(error.code))
+        throw error;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
 }
 
 /** Posts what the page of the callback posts. */

@@ -1,10 +1,18 @@
-import { AgentTool, FunctionNode, FunctionTool, LlmAgent, Workflow } from '@google/adk';
+import { randomUUID } from 'node:crypto';
+import {
+  AgentTool,
+  FunctionNode,
+  FunctionTool,
+  InMemoryCredentialService,
+  LlmAgent,
+  Workflow,
+} from '@google/adk';
 import { expect } from 'vitest';
 import type { DuologueOptions } from '../../../../src/server/index.ts';
 import { OAuthProvider } from '../../../support/oauth-provider.ts';
 import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
 import { type Row, refused, works } from '../matrix.ts';
-import { the } from '../talk.ts';
+import { textOf, the } from '../talk.ts';
 
 const toolSignIn = { callbackUrl: 'http://chat.example/sign-in/callback', secret: 'the key of all nodes' };
 
@@ -73,6 +81,22 @@ export const CREDENTIALS: Row[] = [
     expect(await after.signIn(back)).toBe('Three events.');
     expect(used).toEqual(provider.tokens);
   }),
+  works(
+    '`credentialService`: a saved credential is used in another process, without asking',
+    async (place) => {
+      const provider = await OAuthProvider.start();
+      const used: unknown[] = [];
+      const credentialService = new InMemoryCredentialService();
+      const server = () => ({ ...asking(provider.config(), used), credentialService });
+      const before = await place.talk(server());
+      const request = the(await before.say('go'), 'tool-approval-request');
+      expect(await before.signIn(await provider.consent(addressIn(request)))).toBe('Three events.');
+      const after = await place.afterKill({ ...server(), newId: randomUUID });
+      expect(textOf(await after.say('and now?'))).toBe('Three events.');
+      expect(used).toEqual([provider.tokens[0], provider.tokens[0]]);
+      expect(provider.exchanges).toEqual(['token']);
+    },
+  ),
   works('`requestCredential` inside an `AgentTool`', async (place) => {
     const provider = await OAuthProvider.start();
     const used: unknown[] = [];

@@ -3,6 +3,7 @@ import { AGENT_TOOLS } from './agent-tools.ts';
 import { CALL_IDS } from './call-ids.ts';
 import { CALLBACKS } from './callbacks.ts';
 import { CREDENTIALS } from './credentials.ts';
+import { LONG_RUNNING } from './long-running.ts';
 import { PARALLEL } from './parallel.ts';
 import { QUESTIONS } from './questions.ts';
 import { REFUSALS } from './refusals.ts';
@@ -16,6 +17,7 @@ export const ROWS: readonly Row[] = [
   ...WORKFLOWS,
   ...PARALLEL,
   ...QUESTIONS,
+  ...LONG_RUNNING,
   ...AGENT_TOOLS,
   ...CALL_IDS,
   ...CREDENTIALS,

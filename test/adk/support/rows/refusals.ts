@@ -1,4 +1,4 @@
-import { AgentTool, LlmAgent, ParallelAgent, SequentialAgent, Workflow } from '@google/adk';
+import { AgentTool, App, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent, Workflow } from '@google/adk';
 import { expect } from 'vitest';
 import { defineTool } from '../../../../src/adk/index.ts';
 import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
@@ -13,12 +13,12 @@ export const REFUSALS: Row[] = [
     'approval, browser tool or confirmation inside Sequential, Parallel and Loop agents',
     'refused when called, named at start',
     async (place) => {
-      for (const Flow of [SequentialAgent, ParallelAgent]) {
+      for (const Flow of [SequentialAgent, ParallelAgent, LoopAgent]) {
         const model = new ScriptedModel([[call('act', {}, 'call-1')], [text('It cannot.')]]);
         const banker = new LlmAgent({ name: 'banker', model, tools: [act] });
         const warnings: string[] = [];
         const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
-        const agent = new Flow({ name: 'flow', subAgents: [banker] });
+        const agent = new Flow({ name: 'flow', subAgents: [banker], maxIterations: 1 });
         const { say } = await (Flow === SequentialAgent ? place.talk : place.afterKill).call(place, {
           agent,
           logger,
@@ -60,4 +60,18 @@ export const REFUSALS: Row[] = [
       'The tool "act" is a node of the workflow "flow", where it cannot wait for a user or a browser.',
     );
   }),
+
+  refused(
+    '`resumabilityConfig` without resumption, as an option or in an `App`',
+    'refused at start',
+    async (place) => {
+      const rootAgent = new LlmAgent({ name: 'assistant', model: new ScriptedModel() });
+      const resumabilityConfig = { isResumable: false };
+      await expect(place.talk({ agent: rootAgent, resumabilityConfig } as never)).rejects.toThrow(
+        'the option "resumabilityConfig" must be { isResumable: true }',
+      );
+      const app = new App({ name: 'shop', rootAgent, resumabilityConfig });
+      await expect(place.afterKill({ agent: app })).rejects.toThrow('The App "shop" has isResumable: false');
+    },
+  ),
 ];
