@@ -53,7 +53,7 @@ describe.runIf(inject('canStartEngines'))(
         const before = node.complaints.length;
         await stop();
         // What is written last is given up, or waits.
-        const last = /an answer cannot be stored|a write failed/;
+        const last = /(message|event of the agent) cannot be stored/;
         await expect.poll(() => node.complaints.slice(before), { timeout: 60_000 }).toMatch(last);
         await go();
         await socket.done();
