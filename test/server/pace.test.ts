@@ -250,21 +250,50 @@ describe('drafts of what a log keeps that outlives the process', () => {
     const lose = () => {
       keeps = false;
     };
-    return { output, during, lose };
+    const messages = async () =>
+      (await store.loadMessages({ app: 'a', user: 'u', id: 's' })).map(({ id }) => id);
+    return { output, during, lose, messages };
   }
 
   test('are rare while nothing but words is said', async () => {
     const { during } = await spoken();
-    expect([await during(1), await during(10), await during(30)]).toEqual([1, 0, 3]);
+    expect([await during(1), await during(10), await during(30)]).toEqual([0, 0, 3]);
   });
 
   test('come soon for what is no words, and are rare again behind it', async () => {
     const { output, during } = await spoken();
     await during(1);
+    await output.placed();
     output.say({ type: 'text-end', id: '0' });
     output.say({ type: 'file', mediaType: 'image/png', url: '/sessions/s/files/1' });
     output.say({ type: 'text-start', id: '0' });
     expect([await during(1), await during(9)]).toEqual([1, 0]);
+  });
+
+  test('come at once for what is no words, when nothing of the message is stored', async () => {
+    const { output, during, messages } = await spoken();
+    await during(1);
+    output.say({ type: 'text-end', id: '0' });
+    await settled();
+    expect(await messages()).toEqual([]);
+    output.say({ type: 'file', mediaType: 'image/png', url: '/sessions/s/files/1' });
+    await settled();
+    expect(await messages()).toEqual(['m']);
+  });
+
+  test('come before the next message, so that the store has the messages in the order of the log', async () => {
+    const { output, during, messages } = await spoken();
+    await during(1);
+    expect(await messages()).toEqual([]);
+    const placed = output.placed();
+    await placed;
+    expect(await messages()).toEqual(['m']);
+    output.begin({ id: 'n', role: 'assistant', metadata: { createdAt: 1 }, parts: [] }, true);
+    output.say({ type: 'text-start', id: '0' });
+    await during(1);
+    output.begin({ id: 'o', role: 'assistant', metadata: { createdAt: 1 }, parts: [] }, true);
+    await output.save('o');
+    expect(await messages()).toEqual(['m', 'n', 'o']);
   });
 
   test('come as ever when the log has the message no longer', async () => {

@@ -4,6 +4,7 @@ import { type Chunk, Grammar, type Message, MessageFold } from '../../src/protoc
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
 import { ChunkLog } from '../../src/server/log/log.ts';
 import { messagesToStore, restOf } from '../../src/server/log/take-over.ts';
+import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, read, say, shape } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';
@@ -117,13 +118,17 @@ describe('a session whose owner died', () => {
   });
 
   it('[R5] when the log is lost, too, a client begins from what is stored', async () => {
-    const { shared, options } = group();
+    const { shared, store, options } = group();
     const { turn, go } = held();
-    const first = await live([turn], [], options());
+    const clock = new ManualClock();
+    const first = await live([turn], [], { ...options(), clock });
     const second = await live([], [], options());
     const socket = await first.connect('?session=chat-1');
     socket.say('count');
+    await socket.until(() => wordsOf(socket) === 'One ');
+    clock.advance(12_000);
     await socket.until(() => wordsOf(socket) === 'One two ');
+    await expect.poll(async () => (await store.loadMessages(key)).length).toBe(2);
     shared.lose(key);
     const again = await second.connect(`?session=chat-1&last=${socket.lastId}`);
     const session = await again.chunk('data-session');
@@ -132,6 +137,31 @@ describe('a session whose owner died', () => {
     expect(reset.data.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
     go();
     await socket.closed();
+  });
+
+  it('[R5] when the log is lost, too, an answer of which nothing is stored starts again', async () => {
+    const { shared, store, options } = group();
+    const { turn, go } = held();
+    const first = await live([turn], [], options());
+    const second = await live([[text('Three.')]], [], options());
+    const socket = await first.connect('?session=chat-1');
+    const parts = [{ type: 'text', text: 'count' }];
+    socket.send('message', { requestId: 'r1', messages: [{ id: 'u1', role: 'user', parts }] });
+    await socket.until(() => wordsOf(socket) === 'One two ');
+    shared.lose(key);
+    const again = await second.connect(`?session=chat-1&last=${socket.lastId}`);
+    const reset = await again.chunk('data-reset');
+    expect(reset.data.messages.map(({ role }) => role)).toEqual(['user']);
+    await again.done();
+    expect(wordsOf(again)).toBe('Three.');
+    go();
+    await socket.closed();
+    const messages = await store.loadMessages(key);
+    expect(messages.map(({ parts }) => parts.map((part) => 'text' in part && part.text).join(''))).toEqual([
+      'count',
+      'Three.',
+    ]);
+    expect(second.model.lastContents.map(({ parts }) => parts)).toEqual([[{ text: 'count' }]]);
   });
 
   it('[R4a] an owner writes the log again that the hub has lost, and its clients notice nothing', async () => {

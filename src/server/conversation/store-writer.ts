@@ -178,10 +178,11 @@ export class StoreWriter {
 
   /** Stores a user message. The text of the first message becomes the title of the session, shortened to 60 characters. */
   private async storeUserMessage({ id, parts, metadata, accepted }: WriteOf<'store-message'>): Promise<void> {
-    const { key, engine } = this.context;
+    const { key, engine, output } = this.context;
     const { store, clock } = engine;
     const sent = { id, parts, metadata, createdAt: clock.now() };
     const message = this.queued.get(id) ?? (await storeMessage(sent, store, key));
+    await output.placed();
     await store.putMessage(key, message, accepted);
     this.queued.delete(id);
     this.lastStored = message;

@@ -106,6 +106,7 @@ export class Output {
 
   private open(message: Message): undefined {
     const fold = this.folds.get(message.id) ?? new MessageFold(message);
+    if (fold !== this.current) this.drafts.place();
     if (!this.folds.has(message.id)) this.drafts.know(message);
     this.folds.set(message.id, fold);
     this.current = fold;
@@ -302,6 +303,11 @@ export class Output {
   private put(message: Message, outbox?: readonly OutboxEvent[]): Promise<void> {
     const write = () => this.store.putMessage(this.key, message, undefined, outbox);
     return untilStored(write, this.persistence);
+  }
+
+  /** Resolves when the message in progress has its place among the stored messages, so that another one can be stored after it; null when it has. */
+  placed(): Promise<void> | null {
+    return this.drafts.place();
   }
 
   /** Cancels the planned draft. */

@@ -195,8 +195,12 @@ export class Drafts {
 
   /** Call it when a chunk was added to the message. */
   appended(): void {
-    // The next owner takes only text from the log, and everything else from the store. So a part that is not text must be stored soon.
-    if (this.hasTime && !this.isTextOnly()) this.drop();
+    // The next owner takes only text from the log, and everything else from the store. So a part that is not text must be stored soon, and at once if the
+    // store does not have the message yet: the next owner takes no text of a message that the store lacks and that has other parts.
+    if (this.hasTime && !this.isTextOnly()) {
+      this.place();
+      this.drop();
+    }
     this.cancel ??= this.soon();
   }
 
@@ -259,10 +263,21 @@ export class Drafts {
     });
   }
 
+  /**
+   * Stores the message that is being written if the store does not have it yet. Call it before another message is stored or starts: the order of the first
+   * writes is the order of the stored messages.
+   */
+  place(): Promise<void> | null {
+    if (this.cancel && this.stored === 0) {
+      this.drop();
+      this.write();
+    }
+    return this.writing;
+  }
+
   private soon(): () => void {
     const { clock, pace, isKept } = this.context;
-    // The first draft of a message cannot wait, because it determines the position of the message among the stored messages.
-    this.hasTime = this.stored > 0 && isKept() && this.isTextOnly();
+    this.hasTime = isKept() && this.isTextOnly();
     const wait = pace.book({ isFirst: this.isFirst, isKept: this.hasTime });
     return clock.after(wait, () => this.write());
   }
