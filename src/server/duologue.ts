@@ -32,6 +32,7 @@ import { BatchTimer, Heartbeat } from './output/pace.ts';
 import { SessionRegistry, Sessions } from './registry/session-registry.ts';
 import { Sockets } from './socket/sockets.ts';
 import { createMemoryStore } from './store/memory/memory-store.ts';
+import { noSuchSession } from './store/rules.ts';
 import type { SharedStore, Store } from './store/store.ts';
 
 /** A Duologue server. It answers web requests, and has the methods of `ServerApi` with which the application acts on conversations. */
@@ -103,9 +104,16 @@ export function createDuologue(options: DuologueOptions): Duologue {
       },
     });
   const alone: Owners = {
-    areAlone: true,
     check: () => undefined,
-    take: (key) => store.own(key),
+    // `own` is a write, so first read whether the session exists.
+    take: async (key) => (await store.findSession(key)) && store.own(key),
+    async create(key, event) {
+      const session = await store.createSession(key, {}, event?.outbox);
+      event?.happened();
+      const owned = await store.own(key);
+      if (!owned) throw noSuchSession(key);
+      return { key: owned, session };
+    },
     release: async () => undefined,
     startAsOwner: (_key, _signal, start) => start(),
   };

@@ -5,13 +5,13 @@ import type { DataSchemas } from '../protocol/own-data.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
 import type { ToolSignIns } from './credentials/sign-ins.ts';
-import type { EventHub } from './events/event-hub.ts';
+import type { EventHub, PreparedEvent } from './events/event-hub.ts';
 import type { RefusedAnswers } from './ledger/refused-answers.ts';
 import type { Logs } from './log/log.ts';
 import type { Logger } from './logger.ts';
 import type { DraftPace } from './output/pace.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
-import type { OwnedKey, SessionKey, Store } from './store/store.ts';
+import type { NewSession, OwnedKey, SessionKey, Store } from './store/store.ts';
 import type { ToolRequestOptions } from './tool-request.ts';
 
 /** How long an approval request waits, in milliseconds, by the transport of the conversation. */
@@ -68,12 +68,12 @@ export interface SessionOptions {
 
 /** Decides which process may write to a session. */
 export interface Owners {
-  /** Whether no other process uses the store. */
-  readonly areAlone: boolean;
   /** Throws when this process cannot use sessions at the moment. The error names a node that can, if there is one. */
   check(): void;
   /** Makes this process the owner of a session; null when the session does not exist. */
   take(key: SessionKey): Promise<OwnedKey | null>;
+  /** Creates a session, stores the event for that with it, and makes this process its owner. Throws a `StoreError` when the session exists. */
+  create(key: SessionKey, event: PreparedEvent | null): Promise<NewSession>;
   /** Gives up ownership. Never rejects. */
   release(key: OwnedKey): Promise<void>;
   /**

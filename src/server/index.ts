@@ -70,6 +70,7 @@ export type {
   HistoryLimits,
   ListedSession,
   ListRequest,
+  NewSession,
   NodeDirectory,
   NodePlace,
   OutboxEvent,

@@ -116,3 +116,28 @@ test('a session that is not there is nobody’s', async () => {
   await store.nodes.renew(a, LONG);
   expect(await store.nodes.acquire(keyOf('s2'), 'a', null)).toBeNull();
 });
+
+test('a session that a node creates belongs to it from the start, and knows what sessions share', async () => {
+  const created = keyOf('s2');
+  await store.createSession(keyOf('s3'), { 'user:name': 'Ann', 'app:open': true, own: 1 });
+  await store.nodes.renew(a, LONG);
+  const { key: owner, session } = await store.nodes.create(created, 'a');
+  expect(session).toEqual(await store.loadSession(created));
+  expect(session.state).toEqual({ 'user:name': 'Ann', 'app:open': true });
+  expect(await store.nodes.acquire(created, 'b', null)).toEqual({
+    kind: 'elsewhere',
+    node: a,
+    fence: owner.fence,
+  });
+  await store.putMessage(owner, messageOf('m1', 'mine'));
+  await expect(store.nodes.create(created, 'a')).rejects.toThrow('The session s2 exists already.');
+  const again = await store.nodes.acquire(created, 'a', null);
+  expect(again?.kind === 'mine' && again.key.fence).toBeGreaterThan(owner.fence);
+  await expect(store.putMessage(owner, messageOf('m2', 'late'))).rejects.toThrow(StaleFence);
+});
+
+test('of many nodes that create a session one does', async () => {
+  const names = Array.from({ length: 12 }, (_, index) => `n${index}`);
+  const created = await Promise.allSettled(names.map((name) => store.nodes.create(keyOf('s2'), name)));
+  expect(created.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+});

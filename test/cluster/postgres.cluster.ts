@@ -6,7 +6,13 @@ import { openWire } from '../../scripts/cluster/wire.ts';
 import { Database } from '../../src/server/postgres/database.ts';
 import { openPostgresStore } from '../../src/server/postgres/index.ts';
 import { migrate, migrations } from '../../src/server/postgres/schema.ts';
-import { type OwnedKey, StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
+import {
+  type OwnedKey,
+  type SharedStore,
+  StaleFence,
+  type Store,
+  StoreError,
+} from '../../src/server/store/store.ts';
 import {
   answerEvent,
   auditLines,
@@ -31,7 +37,7 @@ function later<T extends { close(): Promise<unknown> }>(one: T): T {
   return one;
 }
 
-async function openEmpty(): Promise<Store> {
+async function openEmpty(): Promise<SharedStore> {
   await schema.open().then((store) => store.close());
   await schema.empty();
   return later(await schema.open(() => 1_000));
@@ -40,10 +46,21 @@ async function openEmpty(): Promise<Store> {
 /** Every write of an owner, what it should return, and how to see that it was done once. */
 const writes: [
   name: string,
-  write: (store: Store, owner: OwnedKey) => Promise<unknown>,
+  write: (store: SharedStore, owner: OwnedKey) => Promise<unknown>,
   returned: unknown,
 ][] = [
   ['createSession', (store) => store.createSession(keyOf('s2'), { a: 1 }), { id: 's2', state: { a: 1 } }],
+  [
+    'nodes.create',
+    async (store) => {
+      const created = await store.nodes.create(keyOf('s2'), 'a', [
+        { subscription: 'all', id: 'e1', data: '{}' },
+      ]);
+      await store.putMessage(created.key, messageOf('m1', 'hi'));
+      return created;
+    },
+    { key: { id: 's2' }, session: { id: 's2', state: {}, events: [], createdAt: 1000 } },
+  ],
   ['own', async (store) => ((await store.own(keyOf('other')))?.fence ?? 0) > 0, true],
   [
     'appendEvent with a change of state',

@@ -194,7 +194,7 @@ describe('two nodes', () => {
     first.drop();
     const second = await connect(other.served);
     const { open: hasLooked, opened: looked } = latch();
-    other.store.onDone = (method) => method === 'findSession' && hasLooked();
+    other.store.onDone = (method) => method === 'acquire' && hasLooked();
     second.send({ type: 'resume', requestId: 'q-3', id: 'chat-1' });
     await looked;
     one.store.mend();

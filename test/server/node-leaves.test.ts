@@ -70,4 +70,17 @@ describe('a node that leaves, asked for a session', () => {
     const heir = nodes.find(({ place }) => place.name === node.name);
     expect(await heir?.take(key)).toMatchObject(key);
   });
+
+  it('[E6] that nobody has created yet creates it for another, once, and says so', async () => {
+    const { store, nodes } = await group(2);
+    const [leaving, heir] = nodes as [ClusterNode, ClusterNode];
+    const created = { ...key, id: 'chat-2' };
+    let events = 0;
+    const event = { outbox: undefined, happened: () => events++ };
+    leaving.leave();
+    await expect(leaving.create(created, event)).rejects.toEqual(elsewhere(heir));
+    expect(events).toBe(1);
+    expect(await store.findSession(created)).toMatchObject({ id: 'chat-2' });
+    expect(await heir.take(created)).toMatchObject(created);
+  });
 });

@@ -518,28 +518,27 @@ describe('ADK sessions', () => {
     const rename = (id: string, name: string) =>
       service.appendEvent({ session, event: textEvent(id, 'hi', { 'user:name': name }) });
     const create = async (id: string) => {
-      const creating = service.create(keyOf(id));
+      const creating = service.create(keyOf(id), async () => {
+        const session = await slow.createSession(keyOf(id), {});
+        return { key: await own(id), session };
+      });
       await Promise.resolve();
-      return async () => {
+      return () => {
         made.shift()?.();
-        await creating;
+        return creating;
       };
     };
     const own = async (id: string) => (await store.own(keyOf(id))) ?? raise();
     reads.length = 0;
 
-    await (await create('s1'))();
+    const first = await (await create('s1'))();
     await rename('e1', 'Ann');
-    const first = await own('s1');
-    service.own(first, { isEmpty: true });
     expect((await service.load(first))?.state).toEqual({ 'user:name': 'Ann' });
     expect(reads).toEqual([]);
 
     const done = await create('s2');
     await rename('e2', 'Bob');
-    await done();
-    const second = await own('s2');
-    service.own(second, { isEmpty: true });
+    const second = await done();
     expect((await service.load(second))?.state).toEqual({ 'user:name': 'Bob' });
     expect(reads).toEqual(['s2']);
 
@@ -549,9 +548,7 @@ describe('ADK sessions', () => {
     await store.deleteSession(second);
     const again = await create('s2');
     await rename('e4', 'Bob');
-    await again();
-    const follower = await own('s2');
-    service.own(follower, { isEmpty: true });
+    const follower = await again();
     expect((await service.load(follower))?.events).toEqual([]);
     reads.length = 0;
 

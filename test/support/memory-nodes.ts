@@ -99,6 +99,13 @@ export class MemoryDatabase {
         this.#owners.set(nameOf(key), { node, fence: owned.fence });
         return { kind: 'mine', key: owned };
       },
+      create: async (key, node, events) => {
+        const session = await this.store.createSession(key, {}, events);
+        const owned = await this.store.own(key);
+        if (!owned) throw new Error(`The session ${key.id} was removed.`);
+        this.#owners.set(nameOf(key), { node, fence: owned.fence });
+        return { key: owned, session };
+      },
       release: async (key) => {
         if (this.#owners.get(nameOf(key))?.fence === key.fence) this.#owners.delete(nameOf(key));
       },

@@ -23,13 +23,7 @@ import type {
   SseResponse,
   TypedMessage,
 } from '../registry/session.ts';
-import {
-  type CallRecord,
-  type OwnedKey,
-  type PageRequest,
-  type SessionKey,
-  StaleFence,
-} from '../store/store.ts';
+import { type CallRecord, type OwnedKey, type PageRequest, StaleFence } from '../store/store.ts';
 import { AgentRuns } from './agent-runs.ts';
 import { ClientRequests } from './client-requests.ts';
 import { EffectRunner, type EffectTargets } from './effect-runner.ts';
@@ -47,6 +41,12 @@ const DELETED = 'This conversation was deleted.';
 const WAITS =
   'The answer is delayed, because the server cannot reach its storage. It continues as soon as the server can; nothing is lost.';
 const MOVED = 'Another server took this conversation over. Try again in a moment.';
+
+/** A stored session that this process owns. `isEmpty`: it was just created, so there is nothing to load from the store. */
+export interface OwnedSession {
+  key: OwnedKey;
+  isEmpty: boolean;
+}
 
 /**
  * One conversation, as routes and sockets use it, from the moment when this process becomes its owner until its release. It connects the modules and
@@ -164,22 +164,18 @@ export class Conversation implements Session {
   }
 
   /**
-   * Makes this process the owner of a stored session and loads it. `onLost` is called when another process becomes the owner later. `isEmpty`: the
-   * session was just created, so there is nothing to load from the store. Throws `not_found` when the store does not have the session, and `moved` when
-   * another process becomes the owner while the session is loaded.
+   * Loads a stored session that this process owns. `onLost` is called when another process becomes the owner later. Throws `moved` when another process becomes
+   * the owner while the session is loaded.
    */
   static async load(
-    session: { key: SessionKey; isEmpty: boolean },
+    { key, isEmpty }: OwnedSession,
     engine: Engine,
     onLost: () => void,
   ): Promise<Conversation> {
     const { owners, sessionService } = engine;
-    const key = await owners.take(session.key);
-    if (!key) throw new ProtocolError('not_found', 'There is no such session.');
-    sessionService.own(key, session);
     try {
       const source = { key, engine, history: new History(sessionService, key) };
-      const recovered = await recoverSession(source, session.isEmpty);
+      const recovered = await recoverSession(source, isEmpty);
       return new Conversation(source, recovered.session, recovered.log, onLost);
     } catch (error) {
       sessionService.disown(key);

@@ -1,4 +1,4 @@
-import type { BaseTool } from '@google/adk';
+import type { Session as AdkSession, BaseTool } from '@google/adk';
 import {
   concernsCall,
   type DeferredCall,
@@ -62,15 +62,21 @@ function claimer(store: Engine['store'], history: History): InnerHost['claimCall
 
 /** The tool of a recorded call, as the agents of this process define it; undefined when the agent no longer has a tool of that name. Throws like `placeOf`. */
 export async function toolOf(source: ToolSource, call: CallRecord): Promise<BaseTool | undefined> {
-  return findTool(await placeOf(source, call), call.toolName);
+  return findTool(await placeIn(await source.history.load(), source, call), call.toolName);
 }
 
-/** The session and the agents with which the tool of a recorded call is found and run. Throws when the agent that made the call is no longer a tool. */
+/**
+ * The session, with the newest state that it shares with others, and the agents with which the tool of a recorded call is found and run. Throws when the
+ * agent that made the call is no longer a tool.
+ */
 export async function placeOf(source: ToolSource, call: CallRecord) {
+  return placeIn(await source.history.loadForTools(), source, call);
+}
+
+async function placeIn(outer: AdkSession, source: ToolSource, call: CallRecord) {
   const { engine, history } = source;
   const { rootAgent, sessionService, runner, store, plugin } = engine;
   const { agent, invocationId, agents } = call;
-  const outer = await history.loadForTools();
   const place = { sessionService, services: runner, agent, invocationId };
   if (!agents?.within) {
     const { pluginManager } = runner;

@@ -1,10 +1,12 @@
 import type { Duplex } from 'node:stream';
 import type { SessionInfo } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
+import type { PreparedEvent } from '../events/event-hub.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Lease } from '../log/log.ts';
 import type { Logger } from '../logger.ts';
 import {
+  type NewSession,
   type NodeDirectory,
   type NodePlace,
   type OwnedKey,
@@ -72,7 +74,6 @@ const SLACK_MS = 2000;
  * owner.
  */
 export class ClusterNode implements Lease {
-  readonly areAlone = false;
   readonly place: NodePlace;
   readonly leaseMs: number;
   readonly drainMs: number;
@@ -185,15 +186,31 @@ export class ClusterNode implements Lease {
     }
     if (!found) return null;
     if (found.kind === 'elsewhere') throw new Elsewhere(found.node);
+    await this.#passOn(found.key, heir);
+    return found.key;
+  }
+
+  /** Creates a session for this node, or for another node if this one is shutting down; then throws `Elsewhere`. */
+  async create(key: SessionKey, event: PreparedEvent | null): Promise<NewSession> {
+    await this.join();
+    const heir = this.#isLeaving ? this.#heir() : null;
+    const created = await this.#context.directory.create(key, this.place.name, event?.outbox);
+    event?.happened();
+    await this.#passOn(created.key, heir);
+    return created;
+  }
+
+  /** Passes a session that this node owns to the heir, or to a node that can use the hub if this one cannot, and then throws `Elsewhere`. */
+  async #passOn(key: OwnedKey, heir: NodePlace | null): Promise<void> {
     if (heir) {
       // Two steps: acquire the session for this node, then pass it to the heir. Acquiring it directly for the heir would give a session that the heir
       // already owns a new fence, and end its conversation there.
-      await directory.acquire(key, heir.name, found.key.fence);
+      await this.#context.directory.acquire(key, heir.name, key.fence);
       throw new Elsewhere(heir);
     }
     const refuge = this.away.includes('hub') ? this.#fitness.refuge : null;
-    if (!refuge) return found.key;
-    await this.release(found.key);
+    if (!refuge) return;
+    await this.release(key);
     throw new Elsewhere(refuge);
   }
 

@@ -399,3 +399,31 @@ begin
   end loop;
 end $$;
 `;
+
+/**
+ * Creates a session and makes a node its owner in one statement, so that the node need not read the session. The function also returns the state that the
+ * session shares with others.
+ */
+export const CREATE_OWNED = `
+create function {schema}.members(p_scope text) returns text language sql stable as $$
+  select string_agg(to_json(key)::text || ':' || value, ',') from {schema}.state where scope = p_scope
+$$;
+
+create function {schema}.create_owned(
+  p_name text, p_owner text, p_app_scope text, p_app text, p_user text, p_id text, p_at bigint, p_operation uuid, p_node text
+) returns table (fence bigint, at bigint, "user" text, app text) language plpgsql as $$
+declare s record;
+begin
+  perform {schema}.create_session(p_name, p_owner, p_app, p_user, p_id, p_at, p_operation, '{}', '{}', '{}', '{}');
+  select sessions.fence, sessions.node, sessions.created_at into s
+    from {schema}.sessions where sessions.name = p_name for no key update;
+  -- If the statement is sent again, the session exists already, and another node may have acquired it meanwhile.
+  if s.fence = 0 then
+    s.fence := nextval('{schema}.fences');
+    update {schema}.sessions set fence = s.fence, node = p_node where sessions.name = p_name;
+  elsif s.node is distinct from p_node then
+    raise exception 'the session exists' using errcode = 'DL003';
+  end if;
+  return query select s.fence, s.created_at, {schema}.members(p_owner), {schema}.members(p_app_scope);
+end $$;
+`;

@@ -1,10 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { fromText, toText } from '../store/rules.ts';
 import type { Acquired, NodeDirectory, SessionKey } from '../store/store.ts';
-import type { SchemaCalls } from './schema-calls.ts';
-import { nameIn } from './values.ts';
+import { keptIn, type SchemaCalls } from './schema-calls.ts';
+import { appIn, nameIn, ownerIn, stateOf } from './values.ts';
 
-/** The directory of nodes in the database: which nodes live, and which of them owns a session. */
-export function nodeDirectory(calls: SchemaCalls): NodeDirectory {
+interface CreatedRow {
+  fence: number;
+  at: number;
+  user: string | null;
+  app: string | null;
+}
+
+/** The directory of nodes in the database: which nodes live, and which of them owns a session. `now`: the time for new sessions; null is that of the database. */
+export function nodeDirectory(calls: SchemaCalls, now: () => number | null): NodeDirectory {
   return {
     renew: ({ name, address }, leaseMs) => calls.value(null, 'renew_node', [name, address, leaseMs]),
     living: async () => {
@@ -13,6 +21,18 @@ export function nodeDirectory(calls: SchemaCalls): NodeDirectory {
       return { nodes, now: rows[0]?.now ?? Number.NaN };
     },
     acquire: (key, node, suspect) => acquire(calls, key, node, suspect),
+    async create(key, node, events) {
+      const { app, user, id } = key;
+      const names = [nameIn(key), ownerIn(key), appIn(key)];
+      const values = [...names, toText(app), toText(user), toText(id), now(), randomUUID(), node];
+      const { rows } = await calls.run<CreatedRow>(key, 'create_owned', values, keptIn(key, now(), events));
+      const [{ fence, at, ...shared }] = rows as [CreatedRow];
+      const summary = { id, title: null, createdAt: at, updatedAt: at };
+      return {
+        key: { app, user, id, fence },
+        session: { ...summary, state: stateOf({ session: null, ...shared }), events: [] },
+      };
+    },
     release: (key) => calls.call(key, 'release', [nameIn(key), key.fence]),
     stillOwned: async (keys) => {
       const rows = await calls.read<{ fence: number }>('fences', [keys.map(nameIn)]);

@@ -1,10 +1,27 @@
 import { noSuchSession, recordedAlready } from '../store/rules.ts';
-import { type SessionKey, StaleFence, StateConflict, StoreError, StoreUnavailable } from '../store/store.ts';
+import {
+  type OutboxEvent,
+  type SessionKey,
+  StaleFence,
+  StateConflict,
+  StoreError,
+  StoreUnavailable,
+} from '../store/store.ts';
 import { codeOf, type Database, describeFault, isUnavailable, type Value } from './database.ts';
 import { statementsIn } from './statements.ts';
+import { eventsIn, nameIn } from './values.ts';
 
 /** Events that a statement adds to the outbox. `values` are the parameters of `add_events`. With `ifTrue` they are added only if the function returns true. */
 export type KeptEvents = { values: Value[]; ifTrue?: true } | null;
+
+/** The events of a session that a write adds to the outbox; null when there are none. `at` is the time of the write; null is that of the database. */
+export function keptIn(
+  key: SessionKey,
+  at: number | null,
+  events: readonly OutboxEvent[] | undefined,
+): KeptEvents {
+  return events?.length ? { values: [nameIn(key), at, eventsIn(key, events)] } : null;
+}
 
 /** Calls statements and functions of one schema. Errors of the database become errors of the store. */
 export class SchemaCalls {

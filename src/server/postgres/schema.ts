@@ -1,7 +1,14 @@
 import type { ClientBase } from 'pg';
 import { StoreError } from '../store/store.ts';
 import { ARTIFACTS } from './artifact-statements.ts';
-import { CALLS_OF_AGENTS, DELETE_REFUSED_LINES, FUNCTIONS, QUESTIONS, SERVER_API } from './functions.ts';
+import {
+  CALLS_OF_AGENTS,
+  CREATE_OWNED,
+  DELETE_REFUSED_LINES,
+  FUNCTIONS,
+  QUESTIONS,
+  SERVER_API,
+} from './functions.ts';
 import { CLAIM_LOCKED_QUEUES, OUTBOX } from './outbox-statements.ts';
 import { TABLES } from './tables.ts';
 
@@ -16,6 +23,7 @@ export const migrations: readonly string[] = [
   CALLS_OF_AGENTS,
   OUTBOX,
   CLAIM_LOCKED_QUEUES,
+  CREATE_OWNED,
 ];
 
 /**

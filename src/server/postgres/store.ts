@@ -57,13 +57,12 @@ import { postgresArtifacts } from './artifacts.ts';
 import type { Database } from './database.ts';
 import { nodeDirectory } from './node-directory.ts';
 import { PostgresOutbox } from './outbox.ts';
-import { type KeptEvents, SchemaCalls } from './schema-calls.ts';
+import { type KeptEvents, keptIn, SchemaCalls } from './schema-calls.ts';
 import {
   acceptedIn,
   appIn,
   callsIn,
   deltaIn,
-  eventsIn,
   lineIn,
   listOf,
   nameIn,
@@ -104,9 +103,9 @@ export class PostgresStore extends PostgresOutbox implements SharedStore {
     super(calls, now ?? (() => null));
     this.#db = db;
     this.#calls = calls;
-    this.nodes = nodeDirectory(this.#calls);
-    this.#artifacts = postgresArtifacts(this.#calls);
     this.#now = now ?? (() => null);
+    this.nodes = nodeDirectory(this.#calls, this.#now);
+    this.#artifacts = postgresArtifacts(this.#calls);
   }
 
   async createSession(
@@ -403,7 +402,7 @@ export class PostgresStore extends PostgresOutbox implements SharedStore {
 
   /** Events that are added to the outbox with a write. */
   #kept(key: SessionKey, events: readonly OutboxEvent[] | undefined): KeptEvents {
-    return events?.length ? { values: [nameIn(key), this.#now(), eventsIn(key, events)] } : null;
+    return keptIn(key, this.#now(), events);
   }
 
   /** The first parameters of every function that only the owner may call. */

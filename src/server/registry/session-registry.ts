@@ -3,11 +3,18 @@ import { agentToolNames } from '../../adk/for-server.ts';
 import { type Answer, ProtocolError } from '../../protocol/index.ts';
 import { type RateLimiter, rateLimited } from '../access/limits.ts';
 import { settlesWithin } from '../clock.ts';
-import { Conversation } from '../conversation/conversation.ts';
+import { Conversation, type OwnedSession } from '../conversation/conversation.ts';
 import type { Engine } from '../engine.ts';
 import { innerAgentsIn } from '../ledger/history.ts';
 import { nameOf } from '../store/rules.ts';
-import type { ListedSession, ListRequest, OwnedKey, SessionKey, SessionSummary } from '../store/store.ts';
+import {
+  type ListedSession,
+  type ListRequest,
+  type OwnedKey,
+  type SessionKey,
+  type SessionSummary,
+  StoreError,
+} from '../store/store.ts';
 import type { Session } from './session.ts';
 
 /** How long an unused session stays in memory, with its log, for clients that reconnect. */
@@ -20,7 +27,7 @@ const DRAIN_MS = 2000;
 /** The sessions that this process has open, each exactly once. All other sessions are only in the store, or open in another process. */
 export class SessionRegistry {
   private readonly engine: Engine;
-  private readonly open = new Map<string, Promise<Conversation>>();
+  private readonly open = new Map<string, Promise<Conversation | null>>();
   /** The sessions of `open` that are loaded. */
   private readonly here = new Map<string, Conversation>();
   /** Sessions that are being removed. A request for such a session waits for the end of the removal. */
@@ -42,14 +49,14 @@ export class SessionRegistry {
 
   /** Creates a session and loads it. If another request has created the session meanwhile, returns the existing session. */
   async create(key: SessionKey): Promise<Session> {
-    try {
-      await this.engine.sessionService.create(key);
-    } catch (error) {
-      const session = await this.find(key);
+    const name = nameOf(key);
+    for (;;) {
+      await this.gone(name);
+      // Another request may be looking for the session, or creating it.
+      const known = this.open.get(name);
+      const session = await this.used(known ?? this.load(key, () => this.created(key)));
       if (session) return session;
-      throw error;
     }
-    return this.used(this.load(key, this.engine.owners.areAlone));
   }
 
   /** Stops the agent and removes the session, but keeps its audit log. Returns false when the store has no session with this key. */
@@ -95,8 +102,9 @@ export class SessionRegistry {
     for (const conversation of this.here.values()) conversation.sendAway();
   }
 
-  private async giveAway(name: string, loading: Promise<Conversation>): Promise<void> {
+  private async giveAway(name: string, loading: Promise<Conversation | null>): Promise<void> {
     const conversation = await loading;
+    if (!conversation) return;
     while (!conversation.isPaused) await conversation.paused();
     // Do not hand over a session that was lost, closed or removed meanwhile, or when the server is closing.
     if (this.isClosing || this.open.get(name) !== loading || this.removing.has(name)) return;
@@ -113,7 +121,7 @@ export class SessionRegistry {
     this.isClosing = true;
     this.cancelSweep();
     const loaded = await Promise.allSettled(this.open.values());
-    const conversations = loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    const conversations = loaded.flatMap((result) => (result.status === 'fulfilled' && result.value) || []);
     const drained = (drain: (one: Conversation) => Promise<void>) =>
       settlesWithin(Promise.allSettled(conversations.map(drain)), DRAIN_MS, this.engine.clock);
     // First wait for turns that end by themselves within `DRAIN_MS`.
@@ -126,9 +134,7 @@ export class SessionRegistry {
     const name = nameOf(key);
     await this.gone(name);
     this.engine.owners.check();
-    const loading =
-      this.open.get(name) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
-    return loading && this.used(loading);
+    return this.used(this.open.get(name) ?? this.load(key, () => this.taken(key)));
   }
 
   /** Resolves when a session is neither being removed nor being handed over. Does not reject: only the caller of `remove` gets the error of a removal. */
@@ -138,26 +144,46 @@ export class SessionRegistry {
   }
 
   /** Records that a request uses the session, so that the sweep does not close it before the request has started. */
-  private async used(loading: Promise<Conversation>): Promise<Conversation> {
+  private async used(loading: Promise<Conversation | null>): Promise<Conversation | null> {
     const conversation = await loading;
-    conversation.touch();
+    conversation?.touch();
     return conversation;
   }
 
-  /** Loads a session, once. `isEmpty`: the session was just created, so there is nothing to load from the store. */
-  private load(key: SessionKey, isEmpty = false): Promise<Conversation> {
+  /** Loads a session when `own` has made this process its owner; resolves with null when `own` does. */
+  private load(key: SessionKey, own: () => Promise<OwnedSession | null>): Promise<Conversation | null> {
     const name = nameOf(key);
-    const known = this.open.get(name);
-    if (known) return known;
     const forget = () => {
       if (this.open.get(name) === loading) this.forget(name);
     };
-    const loading = Conversation.load({ key, isEmpty }, this.engine, forget);
+    const loading = own().then((owned) => owned && Conversation.load(owned, this.engine, forget));
     this.open.set(name, loading);
     loading.then((conversation) => {
-      if (this.open.get(name) === loading) this.here.set(name, conversation);
+      if (!conversation) forget();
+      else if (this.open.get(name) === loading) this.here.set(name, conversation);
     }, forget);
     return loading;
+  }
+
+  /** Makes this process the owner of a stored session; null when there is none. */
+  private async taken(key: SessionKey): Promise<OwnedSession | null> {
+    const { owners, sessionService } = this.engine;
+    const owned = await owners.take(key);
+    if (owned) sessionService.own(owned);
+    return owned && { key: owned, isEmpty: false };
+  }
+
+  /** Creates a session and makes this process its owner. If another process has created it meanwhile, only makes this process its owner. */
+  private async created(key: SessionKey): Promise<OwnedSession> {
+    const { owners, sessionService } = this.engine;
+    try {
+      const owned = await sessionService.create(key, (event) => owners.create(key, event));
+      return { key: owned, isEmpty: true };
+    } catch (error) {
+      const taken = error instanceof StoreError ? await this.taken(key) : null;
+      if (taken) return taken;
+      throw error;
+    }
   }
 
   private forget(name: string): void {
@@ -166,7 +192,7 @@ export class SessionRegistry {
   }
 
   /** Removes a session. If this process has it open, closes it first; otherwise removes it without loading it. Returns false when there is no such session. */
-  private async erase(key: SessionKey, loading: Promise<Conversation> | undefined): Promise<boolean> {
+  private async erase(key: SessionKey, loading: Promise<Conversation | null> | undefined): Promise<boolean> {
     const conversation = await loading;
     if (conversation) await conversation.remove();
     else if (!(await this.removeLog(key))) return false;

@@ -38,6 +38,7 @@ import {
 import { type CachedSession, type CacheLimits, EventList, ReadySessions } from './session-cache.ts';
 import {
   type AcceptedRequest,
+  type NewSession,
   type OwnedKey,
   type SessionKey,
   type SharedStore,
@@ -257,11 +258,15 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     await super.appendEvent({ session: { ...session, events: [] }, event });
   }
 
-  /** Creates a session, and caches it for its first owner. */
-  async create(key: SessionKey): Promise<void> {
+  /** Caches the session that `create` creates for this process, and returns its key: later writes carry its fence. */
+  async create(
+    key: SessionKey,
+    create: (event: PreparedEvent | null) => Promise<NewSession>,
+  ): Promise<OwnedKey> {
     const event = this.#events.isIdle ? null : this.#events.prepare('session-created', key, {});
-    await this.#ready.create(key, event?.outbox);
-    event?.happened();
+    const owned = await this.#ready.create(key, create(event));
+    this.#fences.set(nameOf(key), owned.fence);
+    return owned;
   }
 
   /** The application events for the calls whose results are in an event of ADK. */
@@ -297,11 +302,10 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
 
   /**
    * Call it when this process became the owner of a session: later writes carry the fence of `key`. The next use reads the session from the store, because
-   * another owner may have written to it, unless the session is new (`isEmpty`).
+   * another owner may have written to it.
    */
-  own(key: OwnedKey, { isEmpty = false } = {}): void {
-    if (isEmpty) this.#ready.handOn(key);
-    else this.forget(key);
+  own(key: OwnedKey): void {
+    this.forget(key);
     this.#fences.set(nameOf(key), key.fence);
   }
 

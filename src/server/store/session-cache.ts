@@ -4,7 +4,7 @@ import { applyDelta, asStored, emptyState, hasKeys, nameOf, prefixes, type State
 import {
   type CallRecord,
   type HistoryLimits,
-  type OutboxEvent,
+  type NewSession,
   type OwnedKey,
   type SessionKey,
   type SharedStore,
@@ -131,12 +131,6 @@ export class SessionCache {
     const held: Held = { session, size: 0 };
     this.#held.set(nameOf(session.key), held);
     this.#grow(held, session.list.events);
-  }
-
-  /** Gives the cached copy of a session the fence of the next owner, so that `get` with this key returns the copy. */
-  handOn(key: OwnedKey): void {
-    const held = this.#held.get(nameOf(key));
-    if (held !== undefined) held.session = { ...held.session, key };
   }
 
   remove(key: SessionKey): void {
@@ -275,19 +269,12 @@ export class ReadySessions {
     this.#window = { events: Math.ceil(events * 0.75), bytes: Math.ceil(bytes * 0.75) };
   }
 
-  /** Creates a session, and caches it for its first owner. */
-  async create(key: SessionKey, events?: readonly OutboxEvent[]): Promise<void> {
-    const { result: stored, overtaken } = await this.#reading(
-      key,
-      this.#store.createSession(key, {}, events),
-    );
+  /** Caches the session that `creation` resolves with, for its first owner, and returns its key. */
+  async create(key: SessionKey, creation: Promise<NewSession>): Promise<OwnedKey> {
+    const { result: created, overtaken } = await this.#reading(key, creation);
     if (overtaken) this.#cache.remove(key);
-    else this.#cache.add(cached({ fence: 0, ...key }, stored));
-  }
-
-  /** Keeps the cached copy of a new session for its first owner, because no process has written to the session since the copy was made. */
-  handOn(key: OwnedKey): void {
-    this.#cache.handOn(key);
+    else this.#cache.add(cached(created.key, created.session));
+    return created.key;
   }
 
   /**

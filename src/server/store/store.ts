@@ -386,6 +386,12 @@ export class StaleFence extends StoreError {
   }
 }
 
+/** A session that was just created, and its key with the fence of its first owner. */
+export interface NewSession {
+  key: OwnedKey;
+  session: StoredSession;
+}
+
 /** A process that shares the store with other processes. */
 export interface NodePlace {
   /** A name that no other process has or had. */
@@ -413,6 +419,11 @@ export interface NodeDirectory {
    * node becomes the owner even if the lease of that owner lasts. Null when the session does not exist.
    */
   acquire(key: SessionKey, node: string, suspect: number | null): Promise<Acquired | null>;
+  /**
+   * Creates a session and makes a node its owner, in one transaction, so that no other process can have written to the session. Throws a `StoreError` when the
+   * session exists.
+   */
+  create(key: SessionKey, node: string, events?: readonly OutboxEvent[]): Promise<NewSession>;
   /** Gives up the ownership of a session; does nothing when another node owns it. */
   release(key: OwnedKey): Promise<void>;
   /** Returns the keys whose session still has the same owner. */
