@@ -32,7 +32,7 @@ export class Listeners {
   /** The listener that claims the active connection and waits until another change is allowed. */
   private claimant: Listener | null = null;
   private cancelClaim: () => void = () => undefined;
-  /** The last write of the id of the active connection to the session. `identified` settles with that write, but never rejects. */
+  /** The last write that stores the id of the active connection in the session. `identified` settles with that write, but never rejects. */
   private identifying: Promise<void> = Promise.resolve();
   private identified: Promise<void> = Promise.resolve();
 
@@ -208,7 +208,7 @@ class ActiveConnection {
     if (this.current === null || listener.watches === 'never') this.claim(listener);
   }
 
-  /** Makes a listener active, because its client does something that only the active client can do. */
+  /** Makes a listener active. Does nothing for a listener that is active already, only watches, or was removed. */
   claim(listener: Listener): void {
     const before = this.current;
     if (before === listener || listener.watches === 'always' || !this.listeners.has(listener)) return;

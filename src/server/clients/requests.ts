@@ -45,7 +45,7 @@ export class PendingRequest {
     this.taken.catch(() => undefined);
   }
 
-  /** The stored acknowledgement of the request; null until there is one. */
+  /** The stored acknowledgement of the request; null until the request is accepted. */
   get accepted(): AcceptedRequest | null {
     return this.acceptance;
   }
@@ -95,7 +95,7 @@ export class Requests {
     string,
     { accepted: AcceptedRequest; request: PendingRequest | null }
   >();
-  /** The ids by which log lines name the newest request, and the request that is being answered. */
+  /** The ids that log lines use for the newest request and for the request that is being answered. */
   private newest: string | null = null;
   private answering: string | null = null;
 
@@ -240,7 +240,7 @@ export class PrivateReplies implements Requester {
 export class PendingSends {
   private readonly pending = new Map<string, Set<Promise<unknown>>>();
 
-  /** Adds a request to a chat until it is answered. */
+  /** Adds a request of a chat, and removes the request again when it is answered or fails. */
   add<T>(user: string, chat: string, answered: Promise<T>): Promise<T> {
     const key = JSON.stringify([user, chat]);
     const all = this.pending.get(key) ?? new Set();
@@ -254,7 +254,7 @@ export class PendingSends {
     return answered;
   }
 
-  /** Resolves when the requests so far were answered. */
+  /** Resolves when every request of the chat that was added before this call is answered or has failed. */
   async settled(user: string, chat: string): Promise<void> {
     await Promise.allSettled(this.pending.get(JSON.stringify([user, chat])) ?? []);
   }

@@ -159,7 +159,7 @@ export class AgentRuns {
     if (all.length > 0) await settlesWithin(Promise.all(all), END_MS, clock);
   }
 
-  /** Reads the events of a run. Returns its failure; null when it ended without one. */
+  /** Reads the events of a run. Returns the failure of the run; null when the run ended without a failure. */
   private async read(run: OpenRun, request: RunRequest): Promise<Failure | null> {
     const { engine, history, tools, inner, apply, room, onFault } = this.context;
     const { plugin } = engine;

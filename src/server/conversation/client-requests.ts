@@ -160,7 +160,7 @@ export class ClientRequests {
     return this.responseTo(request, replies);
   }
 
-  /** Handles answers that were sent with POST. Resolves with the response that continues their message. */
+  /** Handles answers that were sent with POST. Resolves with the response that continues the message of the answered calls. */
   async postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse> {
     const { runner, listeners } = this.context;
     const { messageId, by, requestId: name, logged } = from;
@@ -241,7 +241,10 @@ export class ClientRequests {
     this.checkAccepted(requestId);
   }
 
-  /** Handles a user message that the application sends. Resolves, when it is stored, with the id of the message that will answer it; null when none will. */
+  /**
+   * Handles a user message that the application sends. Resolves, when that message is stored, with
+   * the id of the assistant message that will answer it; null when no message will answer it.
+   */
   async sendFor(message: TypedMessage, requestId: string): Promise<string | null> {
     const { listeners, engine, key } = this.context;
     const known = this.accepted(requestId);
@@ -270,8 +273,8 @@ export class ClientRequests {
   }
 
   /**
-   * The id of the message that answers an accepted request; null when no message answers it. Throws `shutting_down` when the request was handled but
-   * not accepted, because this process ends: a client over a socket then repeats its request by itself, but the application does not.
+   * The id of the message that answers an accepted request; null when no message answers it. Throws `shutting_down` when this process ends before
+   * the request is accepted: a client over a socket then repeats its request by itself, but the application does not.
    */
   private checkAccepted(name: string): string | null {
     const accepted = this.context.requests.find(name);
@@ -300,7 +303,7 @@ export class ClientRequests {
     );
   }
 
-  /** The result of an earlier request of the same name from a socket; null when there is none. */
+  /** The result of an earlier request with the same `requestId`; null when no such request was made. */
   private repeated({ requestId, requester }: Partial<RequestContext>): Promise<void> | null {
     const { requests } = this.context;
     const made = requests.made(requestId);
@@ -339,7 +342,7 @@ export class ClientRequests {
     );
   }
 
-  /** The response to an earlier POST of the same name, from the log or the store; null when there is none. */
+  /** The response to an earlier POST of the same name, from the log or the store; null when neither has such a response. */
   private async responseOf(name: string | undefined): Promise<SseResponse | null> {
     const { output, reading, requests } = this.context;
     const { feed } = reading;

@@ -184,7 +184,7 @@ export class Conversation implements Session {
     }
   }
 
-  /** The fields of every log line about this conversation: the session, its active connection, and the request that is being answered. */
+  /** The fields of every log line about this conversation: the session, its active connection, and the request that is being answered or came last. */
   private get logFields(): Record<string, unknown> {
     const { holder } = this.listeners;
     const { logged } = this.requests;

@@ -28,7 +28,7 @@ export interface EffectRunnerContext {
   state: ConversationState;
   /** The ids of the calls that the recovered messages show without an outcome. */
   announced: Iterable<string>;
-  /** The fields of every log line: the session, its active connection, and the request that is being answered. */
+  /** The fields of every log line: the session, its active connection, and the request that is being answered or came last. */
   logFields: () => Record<string, unknown>;
   /** Called once, when another process owns the session. This effect runner then performs no further effect. */
   onLost: () => void;

@@ -176,7 +176,7 @@ export class Reading {
     return current === null ? null : this.inProgress(current);
   }
 
-  /** Records that a client, which reads with `replay`, has every chunk up to this one. */
+  /** Records that a client, which reads with `replay`, has every chunk up to the chunk with the id `last`. */
   confirm(last: string): void {
     const place = this.context.output.log.placeOf(last);
     if (place !== null && place > this.confirmed) this.confirmed = place;
@@ -267,7 +267,7 @@ export class Reading {
   }
 }
 
-/** Whether an entry of the log, if there is one, shows the user nothing: an end mark, the start or end of a step, or transient data. */
+/** Whether a log entry shows the user nothing: an end mark, the start or end of a step, or transient data. Also true when there is no entry. */
 function isSilent(chunk: Chunk | null | undefined): boolean {
   if (chunk == null || chunk.type === 'start-step' || chunk.type === 'finish-step') return true;
   return 'transient' in chunk && chunk.transient === true;

@@ -187,7 +187,7 @@ async function unansweredMessages(
   const { asked, requests, byId, open } = stored;
   const waiting = await store.waitingMessages(key);
   const rest = waiting.filter(({ message }) => !byId.has(message.id));
-  /** The id of the answer to the newest request that has no stored answer and is not the request of a queued message; null when there is none. */
+  /** The id of the answer to the newest request whose answer is not stored and whose message is not queued; null when there is no such request. */
   const lastUnanswered = async (): Promise<string | null> => {
     for (const { messageId } of requests.toReversed()) {
       const isKnown = messageId === null || byId.has(messageId);

@@ -261,8 +261,8 @@ export class StoreWriter {
   }
 
   /**
-   * The newest message, if it has this id (any, if undefined), and all of its calls are answered, but the model has not continued it, because the
-   * process died in between. Otherwise null.
+   * The newest message, if all of its calls are answered but the model has not continued it, because the process died in between. Otherwise null. With a
+   * `messageId`, also null when the newest message has another id.
    */
   private async unfinished(messageId: string | undefined): Promise<Message | null> {
     const { key, engine, history } = this.context;

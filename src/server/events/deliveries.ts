@@ -8,7 +8,10 @@ import type { ServerEvent, ServerEventName } from './server-events.ts';
 export interface DeliveryInfo {
   /** The number of this attempt to deliver the event; 1 at first. */
   attempt: number;
-  /** Aborts when the delivery takes longer than `timeoutMs`, when the claim of this node has ended, or when the server closes. */
+  /**
+   * Aborts when the delivery takes longer than `timeoutMs`, when the server closes, or when this node has lost its claim on the event, so that another
+   * node may deliver it.
+   */
   signal: AbortSignal;
 }
 
@@ -58,7 +61,7 @@ export class Deliveries implements EventSubscriber {
   readonly #options: DeliveryOptions;
   readonly #context: DeliveryContext;
   readonly #running = new Map<Promise<void>, AbortController>();
-  /** Settles when the running claim of events is done; null when none runs. */
+  /** Settles when the running request to claim events is done; null when no such request runs. */
   #claiming: Promise<void> | null = null;
   #isWoken = false;
   #isClosed = false;
@@ -136,7 +139,7 @@ export class Deliveries implements EventSubscriber {
     this.#running.set(delivery, controller);
   }
 
-  /** Delivers claimed events in order, up to one that fails. */
+  /** Delivers claimed events in order, up to the first event whose delivery fails. */
   async #deliverAll(claimed: ClaimedEvents, controller: AbortController): Promise<void> {
     const { store } = this.#context;
     let attempt = claimed.attempts;

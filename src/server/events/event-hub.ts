@@ -13,15 +13,15 @@ import {
 /** A function that gets each event with a name. Its result is not used, and the server does not wait for a promise that it returns. */
 export type EventListener<Name extends ServerEventName> = (event: ServerEventOf<Name>) => unknown;
 
-/** An event that reports a change, before the change is stored. The same write stores `outbox`. If it succeeds, the caller calls `happened`. */
+/** An event about a change, before the change is stored. The write of the change also stores `outbox`. If that write succeeds, the caller calls `happened`. */
 export interface PreparedEvent {
-  /** The event for each subscription that has its name; undefined when there is none. */
+  /** A copy of the event for each subscription that gets it; undefined when no subscription gets it. */
   readonly outbox: readonly OutboxEvent[] | undefined;
   /** Calls the listeners of this process, and starts the deliveries to subscriptions. */
   happened(): void;
 }
 
-/** Prepares events. `prepare` returns null when no listener and no subscription has the name of the event. */
+/** Prepares events. `prepare` returns null when no listener and no subscription gets the event. */
 export interface EventSource {
   /** Whether there is no listener and no subscription at all, so that callers need not call `prepare`. */
   readonly isIdle: boolean;

@@ -78,7 +78,7 @@ const FOUND: Readonly<Record<CallStatus, 'undecided' | 'approved' | 'denied' | '
   settled: 'used',
 };
 
-/** The stored decision about a call; null when there is none, or when its approval was consumed. */
+/** The stored decision about a call; null when no decision is stored, or when the approval was consumed. */
 export function decisionIn({ status }: CallRecord): boolean | null {
   return status === 'approved' || status === 'denied' ? status === 'approved' : null;
 }
@@ -167,8 +167,8 @@ export class Approvals {
   }
 
   /**
-   * Applies a decision to the call that it names. The acceptance of its request is stored with it. `by`: the application and the person, when an
-   * application decides in the name of a person.
+   * Applies a decision to the call that it names. `accepted`: the request with the decision; its acceptance is stored together with the decision. `by`:
+   * the application and the person, when an application decides in the name of a person.
    */
   async decide(
     answer: Extract<Answer, { kind: 'decision' }>,

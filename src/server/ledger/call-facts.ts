@@ -7,7 +7,7 @@ import type { CallRecord, SessionKey, Store } from '../store/store.ts';
 /** The limits of one read of messages or audit lines from the store. */
 const PAGE = { count: 50, bytes: 256 * 1024 };
 
-/** Adds the facts about a call that only the store has to those that the state knows. */
+/** Completes the facts that the state knows about a call with the facts that only the store has. */
 export async function completeFacts(
   { facts, metadataBefore: before, approverOf: call }: Circumstances,
   store: Store,

@@ -78,7 +78,7 @@ export class History {
     }
   }
 
-  /** The recorded call of the session with this id; null when there is none. */
+  /** The recorded call with this id; null when the session has no such call. */
   findCall(store: Store, id: string): Promise<CallRecord | null> {
     return store.findCall(this.owned, { id });
   }
@@ -315,7 +315,7 @@ function textSinceUser(messages: readonly Message[], events: readonly Event[]): 
     .join('');
 }
 
-/** Adds the text of the last message that the history lacks to the history. ADK stores only complete responses of the model. */
+/** If the history lacks text of the last message, adds that text to the history. ADK stores only complete responses of the model. */
 export async function keepText(
   history: History,
   author: string,
@@ -343,8 +343,8 @@ export function wasCut({ role, parts, metadata = {} }: Message): boolean {
 }
 
 /**
- * Returns the chunks for outcomes that the history has and the message does not show, and for the files that these tools saved. Calls that still wait
- * are left out.
+ * Returns the chunks for outcomes that the history has and the message does not show, and for the files that the tools of these calls saved. Calls
+ * that still wait are left out.
  */
 export function missedOutputs(
   message: Message,

@@ -5,7 +5,7 @@ import type { AuditEntry, SessionKey, Store } from '../store/store.ts';
 
 /** How long the refused answers of a user are counted together. */
 const WINDOW_MS = 60_000;
-/** The largest number of `refused` lines of one user in that time. Further refused answers are only counted. */
+/** The largest number of `refused` lines that the audit log gets for one user in that time. Further refused answers are only counted. */
 const MAX_LINES = 30;
 
 /** The refused answers of one user in the current minute. */

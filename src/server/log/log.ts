@@ -256,7 +256,10 @@ export class MemoryLogs implements Logs {
   readonly #newId: () => string;
   readonly #lease: Lease | null;
 
-  /** Chunks that are appended while the `lease` may have ended are released to clients when it is sure again. Null: no other process can own a session. */
+  /**
+   * Chunks that are appended while the `lease` may have ended are released to clients when this process is sure again to own its sessions. A null
+   * `lease`: no other process can own a session.
+   */
   constructor(newId: () => string, lease: Lease | null) {
     this.#newId = newId;
     this.#lease = lease;

@@ -148,7 +148,7 @@ export class Output {
   /**
    * Stores the current message with the chunk in it, and then appends the chunk, so that a client that gets the chunk finds it in the store after a
    * crash, too. While the store is unavailable, the chunk waits. If the store rejects the message for another reason, the chunk is appended
-   * nevertheless: the next save includes it. With `inStep` step chunks surround it. `asks`: the call whose approval request the chunk is.
+   * nevertheless: the next save includes it. With `inStep` step chunks surround it. `asks`: the call that needs the approval.
    */
   async sayStored(chunk: Chunk, inStep: boolean, asks: CallRecord): Promise<void> {
     this.current?.push(chunk);
@@ -380,7 +380,7 @@ export class Readers {
   private readonly last: () => number;
   /** The reader that the agent waits for when it lags. */
   private awaited: Reader | null = null;
-  /** What the agent waits for while the awaited reader lags; null while it does not wait. */
+  /** What the agent waits for while the awaited reader lags; null while the agent does not wait. */
   private wait: { room: Promise<void>; end: () => void } | null = null;
 
   constructor(last: () => number) {
@@ -417,7 +417,7 @@ export class Readers {
     this.wait = null;
   }
 
-  /** Resolves when the awaited reader no longer lags; undefined when it does not lag, or when there is none. */
+  /** Resolves when the awaited reader no longer lags; undefined when that reader does not lag, or when no reader is awaited. */
   room(): Promise<void> | undefined {
     if (!this.isLagging()) return undefined;
     this.wait ??= untilEnded();

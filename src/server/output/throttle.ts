@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** The shortest time between two calls of the work. */
+/** The shortest time between two calls of `work`. */
 const PACE_MS = 200;
 /** The largest size, as JSON, of a value that a tool reports while it runs. */
 export const VALUE_BYTES = 32 * 1024;

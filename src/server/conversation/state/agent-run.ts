@@ -117,7 +117,7 @@ export class AgentRun {
   openTurn(content: Content, customMetadata: Record<string, unknown>, continues?: string): void {
     const { optimistic } = this.context.policy;
     this.start({ driver: 'turn', content, customMetadata, optimistic, continues });
-    // A turn gets no further input, so its run is open at once, without an input `run-opened`.
+    // The server sends nothing more to the run of a turn. So this run counts as open at once, and does not wait for `run-opened` as a live run does.
     this.run = { is: 'open', n: this.count, driver: 'turn', isMuted: false, hasSpoken: false };
   }
 
@@ -359,7 +359,7 @@ export class AgentRun {
     return this.announced.has(callId);
   }
 
-  /** Like `isAnnounced`, but removes the mark, so that it returns true only once for a call. */
+  /** Like `isAnnounced`, but also forgets the call, so that a second query returns false. */
   takeAnnounced(callId: string): boolean {
     return this.announced.delete(callId);
   }

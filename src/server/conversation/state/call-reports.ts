@@ -62,7 +62,7 @@ export class CallReports {
 
   /**
    * Sends the data parts and metadata of a call that is about to end, so that its message contains them. If an HTTP response streams another message,
-   * they are only stored in the message.
+   * the data parts and metadata are only stored in the message of the call.
    */
   finish(callId: string, draft = this.messageOf(callId)): void {
     if (!this.pending.has(callId) || !draft) return;

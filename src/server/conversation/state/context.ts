@@ -36,7 +36,7 @@ export class Context {
    */
   private life: 'open' | 'leaving' | 'abandoned' | 'closed' = 'open';
   private listened = false;
-  /** When the last client left; null while a client listens, or when none ever did. */
+  /** When the last client left; null while a client listens, and before the first client has listened. */
   private leftAt: number | null = null;
   private responding = false;
 
@@ -120,7 +120,7 @@ export class Context {
     this.leftAt = this.time;
   }
 
-  /** When the conversation stops waiting for a client to return; null when it does not wait for one. */
+  /** When the conversation stops waiting for a client to return; null when it is not waiting. */
   get abandonsAt(): number | null {
     return this.leftAt === null || this.life !== 'open' ? null : this.leftAt + GRACE_MS;
   }
@@ -225,8 +225,8 @@ export function acceptedRequest(
 }
 
 /**
- * Returns the cause of the message that answers a request. The metadata is null if the request has none but the store may have some, because the
- * request continues a message or its user message is already stored. Without a request the metadata is empty.
+ * Returns the cause of the message that answers a request. The metadata is null if it is not in the request but may be in the store, because
+ * the request continues a message or its user message is already stored. Without a request the metadata is empty.
  */
 export function causeOf(answered: MessageRequest | undefined): Cause {
   if (!answered) return { metadata: {}, request: null };

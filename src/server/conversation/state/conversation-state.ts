@@ -99,7 +99,7 @@ export class ConversationState {
     return this.open.waitingAnswers;
   }
 
-  /** The facts about its call that a tool gets when it is about to run. The call is stored, or ADK's own loop runs it. */
+  /** The facts about a call that the tool gets just before the tool runs. The call is stored, or ADK's own loop runs it. */
   circumstancesOf(callId: string): Circumstances {
     const { open, messages } = this;
     const call = open.get(callId);
@@ -231,7 +231,7 @@ export class ConversationState {
     }
   }
 
-  /** Handles a failed write: cancels the work that waited for it. */
+  /** Handles a failed write: ends or retries the work that waited for it. */
   private storeFailed(purpose: Purpose | null, error: unknown): void {
     const { context, calls, driver, turns } = this;
     const fields = { error: String(error), what: purpose?.for };

@@ -140,7 +140,7 @@ export interface Restart {
   waiting: ReadonlySet<string>;
 }
 
-/** The purpose of a batch of writes. The input that reports the result carries it, so that the state knows where to continue. */
+/** The purpose of a batch of writes. The input that reports the result carries the purpose, so that the state knows where to continue. */
 export type Purpose =
   | {
       for: 'message';

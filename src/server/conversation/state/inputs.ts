@@ -14,7 +14,7 @@ import type { Failure } from './errors.ts';
 export interface Cause {
   /** The metadata of the user message; null when it must be looked up in the store. */
   metadata: PageMetadata | null;
-  /** The headers and body fields of the newest request of the turn that tools may read; null when there is none. */
+  /** The headers and body fields that tools may read, from the newest request of the turn; null when that request has no such fields. */
   request: ToolRequest | null;
 }
 

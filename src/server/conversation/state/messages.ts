@@ -147,7 +147,7 @@ export class Messages {
     this.calls = calls;
   }
 
-  /** The draft that the agent writes, or whose answers it waits for; null when there is none. */
+  /** The draft that the agent writes, or continues when the calls of the draft are answered; null when the agent has no such draft. */
   get active(): Draft | null {
     return this.activeDraft;
   }
@@ -179,7 +179,7 @@ export class Messages {
     return this.drafts.get(messageId);
   }
 
-  /** Returns the draft of a message, and creates it when there is none. */
+  /** Returns the draft of a message. Creates a draft if the message has none. */
   add(message: Message, isTurn = true): Draft {
     const known = this.drafts.get(message.id);
     if (known) return known;
@@ -222,7 +222,7 @@ export class Messages {
     this.working = isWorking;
   }
 
-  /** Activates the next expected draft, if there is one; returns whether there was. */
+  /** Activates the next expected draft. Returns false when no draft is expected next. */
   activateNext(isWorking = true): boolean {
     const next = this.next.shift();
     if (next) this.activate(next, isWorking);

@@ -155,7 +155,7 @@ export class OpenCall {
     return expiring || waitsForLock || current === 'issuing' || current === 'running' || current === 'ending';
   }
 
-  /** Applies an event; false when it cannot happen in this state. */
+  /** Applies an event. Returns false when the state of the call does not allow the event. */
   apply(event: Exclude<CallEvent, 'end'>): boolean {
     const next = CALL_TRANSITIONS[this.current][event];
     if (next === undefined || next === 'ending') return false;

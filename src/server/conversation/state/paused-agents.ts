@@ -30,8 +30,9 @@ export function resumeAgents({ all }: OpenCalls): OpenCall[] {
 }
 
 /**
- * The steps of messages. The helpers of the AI SDK look at the last step only, and send nothing while a call of it is open: the call of an agent that is used
- * as a tool stays open until the calls inside it have ended, so those are in a later step.
+ * The steps of messages. A client with the AI SDK's `lastAssistantMessageIs...` helpers looks only at the last step of a message, and sends no answer
+ * while a call of that step is open. The call of an agent that is used as a tool stays open until the calls inside the agent have ended. So the calls
+ * inside the agent are announced in a later step than its own call.
  */
 export class CallSteps {
   /** The calls that were announced since the last step of a message began, and whether each waits for the user or the browser until it ends. */
@@ -43,8 +44,8 @@ export class CallSteps {
   }
 
   /**
-   * Whether a step begins with a call: the call was made inside an agent whose own call is in the last step. A step with a call that waits goes on, because an
-   * answer in an earlier step would not be sent.
+   * Whether a new step begins with a call: an agent made the call, and the call of that agent is in the last step. No new step begins while a call of
+   * the last step waits for the user or the browser, because the client would then not send the answer to that call.
    */
   beginsWith({ agents }: CallRecord, draft: Draft): boolean {
     if (!agents?.within) return false;

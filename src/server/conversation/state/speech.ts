@@ -11,7 +11,7 @@ type Media = { is: 'media'; blob: Blob } | { is: 'activity'; activity: 'start' |
 
 /** How many pieces of sound or pictures may wait for a run to open: two seconds of sound in pieces of 20 ms. */
 const MAX_HELD = 100;
-/** After a live run without output failed, or ended within this time of its opening, incoming sound opens no other run for the same time. */
+/** If a live run without output fails, or ends sooner than this after its opening, incoming sound opens no other run for the same length of time. */
 const REOPEN_MS = 10_000;
 /**
  * How long the server waits for an answer to the user's speech. The wait has a limit, because a model may decide to stay silent, and does not report
@@ -110,7 +110,7 @@ export class Speech {
 
   /**
    * Handles a run that ended without output; `why` is the failure, if there is one. No message can end with that failure, so the connection that sent
-   * sound to the run gets it. Returns whether it was reported.
+   * sound to the run gets it. Returns whether an error was sent.
    */
   reportSilentRun({ fedBy, openedAt }: EndedRun, why: ProtocolError | null): boolean {
     const { context } = this;

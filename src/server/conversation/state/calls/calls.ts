@@ -47,7 +47,7 @@ export class Calls {
   private readonly open: OpenCalls;
   private readonly messages: Messages;
   private readonly run: AgentRun;
-  /** When the calls whose start could not be stored are retried; null when there are none. */
+  /** The time at which the calls whose start could not be stored are retried; null when there are no such calls. */
   private retriesAt: number | null = null;
   /** Calls that timed out while an HTTP request was about to start. The response to that request reports them. */
   private readonly late: LateCall[] = [];
@@ -221,7 +221,7 @@ export class Calls {
     return { mark: context.mark(), isAnnounced, isConfirming };
   }
 
-  /** Stores the start of a call, which consumes its approval if it has one. The effects since `beforeStart` are performed after the write. */
+  /** Stores the start of a call. This write also consumes the approval of an approved call. The effects since `beforeStart` are performed after the write. */
   private consume(call: OpenCall, { mark, ...seen }: BeforeStart): void {
     const { context } = this;
     const { id: callId } = call.record;
@@ -234,7 +234,7 @@ export class Calls {
     if (call.queueForLock()) this.context.emit({ type: 'acquire-lock', call: call.record });
   }
 
-  /** Continues with a call that got the tool lock: runs it, after the sign-in of its approver was checked. */
+  /** Continues with a call that got the tool lock: first checks that the user who approved it is still signed in, or runs a call without approval at once. */
   lockAcquired(callId: string): void {
     const by = this.open.get(callId)?.approvedBy;
     if (by) this.context.emit({ type: 'check-sign-in', by, question: { why: 'execution', callId } });
@@ -295,7 +295,7 @@ export class Calls {
     else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
-  /** When the calls whose start could not be stored are retried; null when there are none. */
+  /** The time at which the calls whose start could not be stored are retried; null when there are no such calls. */
   get retryAt(): number | null {
     return this.retriesAt;
   }
@@ -307,7 +307,7 @@ export class Calls {
     this.takeUp();
   }
 
-  /** Handles the outcome of a tool on the server: the tool has ended, or it was started and its output comes from outside. */
+  /** Handles the outcome of a tool on the server: the tool has ended, it was started and its output comes from outside, or it asks the user first. */
   toolEnded(callId: string, outcome: Outcome): void {
     const { context, messages, run, outcomes } = this;
     const call = this.open.running(callId);
@@ -377,7 +377,7 @@ export class Calls {
     this.requests.showNext();
   }
 
-  /** Ends every call that timed out. If a call waits for a decision or an answer, the store is first asked whether it has one. */
+  /** Ends every call that timed out. If a call waits for a decision or an answer, the store is first asked whether that decision or answer is stored. */
   expire(): void {
     for (const { call, outcome } of this.open.overdue(this.context.now)) {
       if (call.isAsked) this.startExpiring(call, false);

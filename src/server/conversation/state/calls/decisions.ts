@@ -21,7 +21,7 @@ type Decision = { approved: boolean; reason?: string | undefined };
 export type Step =
   | { call: OpenCall; next: 'run' }
   | { call: OpenCall; next: 'hand-over' }
-  /** `acknowledges`: the request that is stored with the outcome. */
+  /** `acknowledges`: the request whose acceptance is stored with the outcome. */
   | { call: OpenCall; next: 'end'; outcome: CallOutcome; acknowledges?: PendingAcknowledgement };
 
 /** The steps that the answers of a request allow, in the order of their calls, and the reasons why answers were rejected. */

@@ -138,7 +138,7 @@ export class Outcomes {
     if (owner.isStarted && !isWritten && !open.hasIn(owner.id)) messages.finish(owner);
   }
 
-  /** Ends the calls whose outcome waited for a live run: the run is open now (`isOnline`), or there will be none. */
+  /** Ends the calls whose outcome waited for a live run: the run is open now (`isOnline`), or no run will open. */
   endPending(isOnline: boolean): void {
     const { open, messages } = this;
     for (const call of open.inState('ending')) {

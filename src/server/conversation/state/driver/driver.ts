@@ -75,7 +75,7 @@ export class Driver {
     this.response = { draft, stage: { is: 'answering', steps }, isStopped: false };
   }
 
-  /** Performs the next step of the HTTP response, or opens the next run, if that can start now. Returns whether it did. */
+  /** Performs the next step of the HTTP response, or opens the next run, if it can start now. Returns whether a step or a run was started. */
   continue(): boolean {
     return this.response ? this.continueResponse(this.response) : this.continueTurn();
   }

@@ -18,7 +18,7 @@ type DecisionPurpose = Extract<Purpose, { for: 'decision' }>;
 /** How many answers of one request are read. Further answers are ignored. */
 const MAX_ANSWERS = 100;
 
-/** How many requests with answers may wait, for instance while the store is slow. A page that answers every call of a large step at once sends fewer. */
+/** How many requests with answers may wait, for instance while the store is slow. A page that answers a whole large step at once sends fewer requests. */
 const MAX_HELD = 100;
 
 /**
@@ -119,8 +119,8 @@ export class Answers {
     const by = application === undefined ? undefined : { application, person };
     const isLooking = context.policyFor(given.wire).hasResponse && open.size === 0;
     const accepted = this.acceptedIn(given);
-    // An output is stored when its call ends, and its request together with the last output. So only a request that contains nothing but decisions is
-    // stored with the decisions.
+    // An output is stored when its call ends, and a request with outputs is stored together with its last output. So only a request that contains
+    // nothing but decisions is stored with the decisions.
     const withDecisions = decisions.length === given.answers.length ? accepted : undefined;
     context.store(
       [

@@ -75,14 +75,14 @@ export class MessageQueue {
     this.starting.delete(id);
   }
 
-  /** Removes and returns a stored message that could not start. */
+  /** Called when a message could not start. Removes and returns the message; undefined when the message was not stored before its start. */
   takeStarting({ id }: RequestRef): MessageRequest | undefined {
     const message = this.starting.get(id);
     this.starting.delete(id);
     return message;
   }
 
-  /** Removes and returns starting messages with this id. */
+  /** Removes and returns the stored messages with this id that are starting. */
   takeStartingById(id: string): MessageRequest[] {
     const found = [...this.starting.values()].filter((message) => message.id === id);
     for (const { request } of found) this.starting.delete(request.id);

@@ -134,8 +134,8 @@ export class TurnStart {
   }
 
   /**
-   * Continues the request and the outcomes that waited for a run to open or end. If no run is open, a user message that waited for it fails with
-   * `failure`.
+   * Continues the request and the outcomes that waited for a run to open or end. If no run is open, the answer to a user message that waited
+   * for a run fails with `failure`.
    */
   runReady(failure = UNKNOWN_FAILURE): void {
     const { run, messages } = this;
@@ -155,8 +155,8 @@ export class TurnStart {
   }
 
   /**
-   * Continues a request after the message to continue was looked up; `message` is null when it is not the last one, or was not cut off. Returns
-   * whether the user interrupted the request.
+   * Continues a request after the message to continue was looked up; `message` is null when that message is not the last one, or
+   * was not cut off. Returns whether the user interrupted the request.
    */
   found(request: RequestRef, message: Message | null): boolean {
     const { current } = this.starting;
@@ -177,7 +177,10 @@ export class TurnStart {
     this.context.reject(request, error);
   }
 
-  /** Removes and returns the request that is starting, because the server closes; null when none is, or when its message or answers are being handled. */
+  /**
+   * Called when this process ends or the session is removed. Removes and returns the request that is starting, for the caller to end it. Null when no
+   * request is starting, or when its user message is already being stored or its answers are already being read.
+   */
   giveUp(): TurnRequest | null {
     const { current } = this.starting;
     if (current?.is !== 'waiting' && current?.is !== 'finding') return null;
@@ -325,7 +328,7 @@ export class TurnStart {
     context.store([...writes, append], purpose, context.takeSince(mark), undo);
   }
 
-  /** Ends or pauses the active message before the next one starts: the agent may have started it by itself, or may not have continued it as expected. */
+  /** Ends or pauses the active message before the next one starts: the agent may have started it unasked, or may have left it unfinished. */
   private endUnanswered(): void {
     const { messages, open } = this;
     const { active, isWorking } = messages;

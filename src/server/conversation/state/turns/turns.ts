@@ -15,7 +15,7 @@ import { Answers } from './answers.ts';
 import { MessageQueue, Starting } from './next-turn.ts';
 import { TurnStart } from './turn-start.ts';
 
-/** An earlier copy of a message: the request that waits or starts with it, or whether it is the newest user message. */
+/** An earlier copy of a message. `request`: the id of the request with the copy, which waits or starts. `isNewest`: the copy is the newest user message. */
 type Copy = { request: number } | { isNewest: boolean };
 
 /** Decides which request the agent gets next, how a turn is interrupted, and when the session ends. */
@@ -76,7 +76,7 @@ export class Turns {
     return this.starting.request !== null || this.queue.find(counts) !== undefined;
   }
 
-  /** The id of the assistant message that the next request starts; null when it has none yet. */
+  /** The id of the assistant message that the next request starts; null when that request has no id for it yet. */
   get nextMessageId(): string | null {
     const request = this.starting.request ?? this.queue.first;
     return (request && request.kind !== 'answers' && request.answerId) || null;
@@ -157,8 +157,8 @@ export class Turns {
   }
 
   /**
-   * Handles a queued message that could not be stored: its request is rejected. If its turn has started meanwhile, the turn stores the message or the
-   * request.
+   * Handles a queued message that could not be stored: its request is rejected. If its turn has started meanwhile, the turn stores the message,
+   * and this method stores the request if the turn does not.
    */
   notQueued(id: string, error: ProtocolError): void {
     const { context, queue } = this;
@@ -169,7 +169,7 @@ export class Turns {
       context.storeRequest(request, acceptedRequest(request, answerId));
   }
 
-  /** The earlier message with the same id and content; null when there is none, or when it is unanswered because its process died. */
+  /** The earlier message with the same id and content. Null when no such message exists, or when it has no answer because its process died. */
   copyOf({ id, parts }: Pick<MessageRequest, 'id' | 'parts'>): Copy | null {
     const { messages, userMessages, queue, starting } = this;
     if (id === undefined) return null;
@@ -320,7 +320,10 @@ export class Turns {
     if (queue.retryAt !== null && queue.retryAt <= context.now) queue.setRetryAt(null);
   }
 
-  /** Abandons the session when it is leaving and idle. Sets the timer to the next time at which `time` has something to do. Called after every input. */
+  /**
+   * Abandons the session if no client returned in time and nothing runs. Sets the timer to the next time at which `time` has something to do. Called
+   * after every input.
+   */
   setTimer(): void {
     const { context, run } = this;
     if (context.isLeaving && !this.isBusy && !this.isStarting) {
