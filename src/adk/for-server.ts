@@ -13,7 +13,6 @@ export {
   waitsInWorkflows,
 } from './agent-tree.ts';
 export { type AgentRoot, findAgent, rootOf } from './agents.ts';
-export { concernsCall } from './call-ids.ts';
 export { guardPluginCallbacks, looksAtOutputs } from './callbacks.ts';
 export type { BeforeSignIn, CredentialSource } from './credentials.ts';
 export {
@@ -24,12 +23,12 @@ export {
   runDeferred,
   toResponse,
 } from './deferred.ts';
-export type { Speaker } from './fast-path.ts';
 export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
 export {
   afterOlderRewind,
   answerWithin,
+  concernsCall,
   danglingCalls,
   type FileSource,
   fileReference,
@@ -40,6 +39,7 @@ export {
   withinOf,
 } from './history.ts';
 export { MessageChunks, type MessageOutput, usageIn } from './message-chunks.ts';
+export type { Speaker } from './request-hooks.ts';
 export {
   type AgentPlace,
   type ApprovalOverride,

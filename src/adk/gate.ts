@@ -17,13 +17,12 @@ import { PAUSED, runPausable } from './agent-tool-runs.ts';
 import { type InnerRun, innerRunOf, pausableAgent, refuseInside, runDecided } from './agent-tools.ts';
 import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
 import { type AgentRoot, agentsIn } from './agents.ts';
-import { addClaim } from './call-ids.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
 import { credentialsInside, LentCredentials, NO_CREDENTIALS, takeCredentialRequest } from './credentials.ts';
-import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
 import { confirmationQuestion } from './questions.ts';
+import { addClaim, addFastPath } from './request-hooks.ts';
 import { approvalMessageOf, approvalTimeoutOf, decide, mayWait, unlessAborted } from './run.ts';
 import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
 

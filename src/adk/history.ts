@@ -360,3 +360,11 @@ export function resumptionOf(all: readonly Event[], now: number): Resumption | n
   const scheduling = 'SILENT' as FunctionResponseScheduling;
   return { handle, responses: responses.map((response) => ({ ...response, scheduling })) };
 }
+
+/** Whether an event makes or answers a call with this id. */
+export function concernsCall(event: Event, id: string): boolean {
+  return (
+    getFunctionCalls(event).some((call) => call.id === id) ||
+    getFunctionResponses(event).some((response) => response.id === id)
+  );
+}

@@ -8,9 +8,8 @@ import {
   type Session,
 } from '@google/adk';
 import { type ToolFacts, toolTimedOut } from '../protocol/index.ts';
-import type { ClaimCallId } from './call-ids.ts';
-import type { AgentFastPath } from './fast-path.ts';
 import { isQuestionTool, questionOf } from './questions.ts';
+import type { AgentFastPath, ClaimCallId } from './request-hooks.ts';
 import { type CallFacts, CallLink, type CallOutlet, ToolContext } from './tool-context.ts';
 import { DuologueTool } from './tools.ts';
 

@@ -9,7 +9,7 @@ import {
   type LlmResponse,
 } from '@google/adk';
 import { type AgentRoot, agentsIn } from '../adk/agents.ts';
-import { takeLiveFastPath } from '../adk/fast-path.ts';
+import { takeLiveFastPath } from '../adk/request-hooks.ts';
 import { isLiveModelName } from './gemini/families.ts';
 import { DuologueGemini } from './gemini/index.ts';
 import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './gemini/live-provider.ts';

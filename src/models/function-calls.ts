@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { BaseTool, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { Content, FunctionCall } from '@google/genai';
-import type { ClaimCallId } from '../adk/call-ids.ts';
+import type { ClaimCallId } from '../adk/request-hooks.ts';
 
 export function callsIn(content: Content | undefined): FunctionCall[] {
   return (content?.parts ?? []).flatMap((part) => part.functionCall ?? []);

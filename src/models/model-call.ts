@@ -1,8 +1,7 @@
 import { type BaseLlm, Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason, type Part } from '@google/genai';
-import { type ClaimCallId, takeClaim } from '../adk/call-ids.ts';
-import { type FastPath, takeFastPath } from '../adk/fast-path.ts';
 import { isUnreadable, markUnreadable } from '../adk/history.ts';
+import { type ClaimCallId, type FastPath, takeClaim, takeFastPath } from '../adk/request-hooks.ts';
 import { ARGUMENTS_UNREADABLE } from '../protocol/index.ts';
 import {
   admitUnknownTools,

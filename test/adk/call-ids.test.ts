@@ -1,7 +1,7 @@
 import type { LlmRequest } from '@google/adk';
 import { expect, it } from 'vitest';
-import { addClaim, takeClaim } from '../../src/adk/call-ids.ts';
 import { defineTool } from '../../src/adk/index.ts';
+import { addClaim, takeClaim } from '../../src/adk/request-hooks.ts';
 import { guardConnection } from '../../src/models/live/guard.ts';
 import { callModel } from '../../src/models/model-call.ts';
 import { createMemoryStore } from '../../src/server/index.ts';

@@ -1,7 +1,7 @@
 import type { BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Content, FunctionResponse } from '@google/genai';
-import { takeClaim } from '../../adk/call-ids.ts';
 import { liveFactsOf, withLiveFacts } from '../../adk/live-facts.ts';
+import { takeClaim } from '../../adk/request-hooks.ts';
 import { admitUnknownTools, callIdsIn, callsIn, newCallId, withoutCalls } from '../function-calls.ts';
 
 /**

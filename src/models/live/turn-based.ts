@@ -1,8 +1,8 @@
 import type { BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Blob, Content, FunctionResponse, Part } from '@google/genai';
-import { type ClaimCallId, takeClaim } from '../../adk/call-ids.ts';
-import type { FastPath } from '../../adk/fast-path.ts';
 import { type LiveFacts, withLiveFacts } from '../../adk/live-facts.ts';
+import type { FastPath } from '../../adk/request-hooks.ts';
+import { type ClaimCallId, takeClaim } from '../../adk/request-hooks.ts';
 import { callsIn } from '../function-calls.ts';
 import { callModel } from '../model-call.ts';
 import { noticeOf } from '../prompt-texts.ts';

@@ -7,6 +7,8 @@ import {
   type LlmResponse,
 } from '@google/adk';
 
+// A run passes these functions to its model calls and live connections on the model request: ADK offers no other way from a run to its model.
+
 /**
  * Receives the partial texts of a model call in place of ADK, whose dozen layers would each handle every token and change nothing. ADK still gets the
  * whole response at the end. If the fast path returns a promise, the model's next output is read after the promise resolves.
@@ -22,6 +24,12 @@ export interface Speaker {
   branch: string | undefined;
 }
 
+/**
+ * Reserves the id that a model gave to a call. Resolves with false when the conversation has had a call with this id, which the model may not have seen: in a
+ * turn that was discarded, in another branch, or inside an agent that is used as a tool. That call needs another id. Never rejects.
+ */
+export type ClaimCallId = (id: string) => Promise<boolean>;
+
 const CALL = Symbol('duologue.fast-path');
 /**
  * The key for the fast path of a live connection. It differs from `CALL`, because a live connection may make model calls with its own request, and only
@@ -29,9 +37,12 @@ const CALL = Symbol('duologue.fast-path');
  */
 const LIVE = Symbol('duologue.live-fast-path');
 
-interface WithFastPath {
+const CLAIM = Symbol('duologue.claim-call-id');
+
+interface WithHooks {
   [CALL]?: FastPath;
   [LIVE]?: FastPath;
+  [CLAIM]?: ClaimCallId;
 }
 
 /** Gives a model call, or a live connection, the fast path of its run, unless code of the application looks at partial texts. */
@@ -44,7 +55,7 @@ export function addFastPath(
   const { agent, branch } = context;
   if (!fastPath || !agent || isWatched(context)) return;
   const from: Speaker = { author: agent.name, branch };
-  (request as WithFastPath)[live ? LIVE : CALL] = (response) => fastPath(response, from);
+  (request as WithHooks)[live ? LIVE : CALL] = (response) => fastPath(response, from);
 }
 
 /**
@@ -60,10 +71,23 @@ export function takeLiveFastPath(request: LlmRequest): FastPath | undefined {
   return take(request, LIVE);
 }
 
-function take(request: WithFastPath & LlmRequest, which: keyof WithFastPath): FastPath | undefined {
-  const fastPath = request[which];
-  if (fastPath) delete request[which];
-  return fastPath;
+/** Gives a model call, or a live connection, the function with which it reserves the ids of calls. */
+export function addClaim(request: LlmRequest, claim: ClaimCallId): void {
+  (request as WithHooks)[CLAIM] = claim;
+}
+
+/**
+ * Removes and returns the function with which a model call reserves the ids of calls. It is removed because a model of the application may pass the request to
+ * another model, and an id can be reserved only once.
+ */
+export function takeClaim(request: LlmRequest): ClaimCallId | undefined {
+  return take(request, CLAIM);
+}
+
+function take<Key extends keyof WithHooks>(request: WithHooks & LlmRequest, which: Key): WithHooks[Key] {
+  const hook = request[which];
+  if (hook) delete request[which];
+  return hook;
 }
 
 /** Whether a callback, a plugin, a processor or a code executor of the application looks at partial texts. */
