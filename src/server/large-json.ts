@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { ProtocolError } from '../protocol/index.ts';
+import { ShuttingDown } from './nodes/elsewhere.ts';
 
 /** JSON of more bytes than this is parsed in a worker thread, because parsing it would block the event loop. */
 export const LARGE_JSON = 256 * 1024;
@@ -62,23 +63,26 @@ export class LargeJson {
   private isClosed = false;
 
   /**
-   * Resolves with the value, which has only the last of its `messages`. The caller must not use the bytes afterwards. Rejects with a SyntaxError, or with
-   * `too_large`.
+   * Resolves with the value, which has only the last of its `messages`. The caller must not use the bytes afterwards. Rejects with a SyntaxError, with
+   * `too_large`, or with `shutting_down` when the parser is closed.
    */
   parse(bytes: Uint8Array): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      if (this.isClosed) return reject(new ShuttingDown());
       this.waiting.push({ bytes: ownBytes(bytes), resolve, reject });
       this.next();
     });
   }
 
+  /** Ends the thread, and rejects the texts that it has not parsed. */
   async close(): Promise<void> {
     this.isClosed = true;
+    for (const { reject } of this.waiting.splice(0)) reject(new ShuttingDown());
     await this.worker?.terminate();
   }
 
   private next(): void {
-    if (this.current || this.isClosed) return;
+    if (this.current) return;
     const job = this.waiting.shift();
     if (!job) return;
     this.current = job;
@@ -104,7 +108,7 @@ export class LargeJson {
     // A text that needs more memory than the thread may use ends the thread, not the process. The next job starts a new thread.
     worker.on('exit', () => {
       this.worker = null;
-      this.settle((job) => job.reject(tooMuch()));
+      this.settle((job) => job.reject(this.isClosed ? new ShuttingDown() : tooMuch()));
     });
     return worker;
   }

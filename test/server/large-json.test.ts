@@ -51,6 +51,15 @@ describe('large JSON', () => {
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
   });
 
+  it('[E4] that waits when the server closes is rejected, and so is any that comes later', async () => {
+    const large = parser();
+    const waiting = [1, 2, 3].map((n) => large.parse(bytesOf(`[${'[],'.repeat(20_000)}${n}]`)));
+    const closed = large.close();
+    for (const one of waiting) await expect(one).rejects.toMatchObject({ code: 'shutting_down' });
+    await closed;
+    await expect(large.parse(bytesOf('{"a":1}'))).rejects.toMatchObject({ code: 'shutting_down' });
+  });
+
   it('[E4] that does not fit into its thread ends the thread, and the next is read by another', async () => {
     const large = parser();
     const bomb = large.parse(bytesOf(`[${'{"":0},'.repeat(3_000_000)}0]`));

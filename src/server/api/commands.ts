@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Answer, type ErrorCode, ProtocolError, readInput } from '../../protocol/index.ts';
 import type { Engine } from '../engine.ts';
-import { Elsewhere, NotHere } from '../nodes/elsewhere.ts';
+import { Elsewhere, NotHere, ShuttingDown } from '../nodes/elsewhere.ts';
 import { askNode, withoutBody } from '../nodes/forward.ts';
 import type { ClusterNode } from '../nodes/node.ts';
 import type { Session } from '../registry/session.ts';
@@ -114,8 +114,7 @@ export class Commands {
   async #perform(command: Command): Promise<string | null> {
     const { open, remove, isClosing, engine } = this.#context;
     const { key } = command;
-    if (isClosing())
-      throw new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
+    if (isClosing()) throw new ShuttingDown();
     if (command.do === 'delete') {
       if (!(await remove(key))) throw noSuchSession();
       return null;

@@ -5,7 +5,7 @@ import { type HeldBytes, rateLimited } from '../access/limits.ts';
 import type { Identity } from '../access/sign-in.ts';
 import type { Clock } from '../clock.ts';
 import { LARGE_JSON, type LargeJson } from '../large-json.ts';
-import { NotHere } from '../nodes/elsewhere.ts';
+import { NotHere, ShuttingDown } from '../nodes/elsewhere.ts';
 import { FORWARDED, TROUBLED } from '../nodes/forward.ts';
 import { getArtifact, getFile } from './file-routes.ts';
 import { errorReply, json, NO_SNIFFING, type Reply } from './reply.ts';
@@ -144,9 +144,7 @@ async function run(
 ): Promise<Reply> {
   if (context.isClosing() && !route.isPublic) {
     if (request.headers.has(FORWARDED)) throw new NotHere();
-    throw new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.', {
-      retryAfterMs: 2000,
-    });
+    throw new ShuttingDown();
   }
   const params = (route.path.exec(path) ?? []).slice(1).map(decode);
   const identity =

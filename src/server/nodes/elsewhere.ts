@@ -1,6 +1,5 @@
 import { ProtocolError } from '../../protocol/index.ts';
 import type { NodePlace } from '../store/store.ts';
-import type { NodeEngine } from './fitness.ts';
 
 /** Thrown when another node owns the session of a request. The request must be forwarded to that node. */
 export class Elsewhere extends Error {
@@ -13,11 +12,17 @@ export class Elsewhere extends Error {
   }
 }
 
-/** Thrown when this node cannot use the store or the hub, and knows no other node that can. The request had no effect. */
-export class EngineAway extends ProtocolError {
-  constructor(engine: NodeEngine) {
-    const what = engine === 'store' ? 'The database' : 'The hub that servers share';
-    super('overloaded', `${what} is unavailable. Try again in a few seconds.`, { retryAfterMs: 2000 });
+/** Thrown when this node cannot use the store, and knows no other node that can. The request had no effect. */
+export class StoreAway extends ProtocolError {
+  constructor() {
+    super('overloaded', 'The database is unavailable. Try again in a few seconds.', { retryAfterMs: 2000 });
+  }
+}
+
+/** Thrown for a request that arrives while the server closes. The request had no effect. */
+export class ShuttingDown extends ProtocolError {
+  constructor() {
+    super('shutting_down', 'The server is restarting. Try again in a moment.', { retryAfterMs: 2000 });
   }
 }
 

@@ -13,7 +13,7 @@ import {
   type SessionKey,
   StaleFence,
 } from '../store/store.ts';
-import { Elsewhere, EngineAway, NotHere } from './elsewhere.ts';
+import { Elsewhere, NotHere, StoreAway } from './elsewhere.ts';
 import { Fitness, type NodeEngine } from './fitness.ts';
 import {
   FORWARDED,
@@ -112,11 +112,11 @@ export class ClusterNode implements Lease {
     });
   }
 
-  /** Throws while this node cannot reach the store: `Elsewhere` when another node can, otherwise `EngineAway`. */
+  /** Throws while this node cannot reach the store: `Elsewhere` when another node can, otherwise `StoreAway`. */
   check(): void {
     if (!this.#lease.mayHaveEnded) return;
     const { refuge } = this.#fitness;
-    throw refuge ? new Elsewhere(refuge) : new EngineAway('store');
+    throw refuge ? new Elsewhere(refuge) : new StoreAway();
   }
 
   /** Which of the store and the hub this node cannot use at the moment. Unless the list is empty, balancers should send this node no requests. */
@@ -310,10 +310,10 @@ export class ClusterNode implements Lease {
         if (asked.request.method === 'GET') this.check();
         return await here();
       } catch (thrown) {
-        if (!(thrown instanceof Elsewhere || thrown instanceof EngineAway)) throw thrown;
+        if (!(thrown instanceof Elsewhere || thrown instanceof StoreAway)) throw thrown;
         // If another node forwarded this request here, that node looks for the owner again.
         if (asked.request.headers.has(FORWARDED)) throw new NotHere();
-        if (thrown instanceof EngineAway) throw thrown;
+        if (thrown instanceof StoreAway) throw thrown;
         const result = await this.#ask(asked, thrown.node, there);
         if (result !== null) return result;
       }

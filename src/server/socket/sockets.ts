@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream';
-import { ProtocolError, type SessionInfo, toProtocolError } from '../../protocol/index.ts';
+import { type SessionInfo, toProtocolError } from '../../protocol/index.ts';
 import { type RateLimiter, rateLimited } from '../access/limits.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { withAddresses } from '../files.ts';
 import { answerFramed, type FramedRequest, framedRequest, requestIdOf } from '../http/http.ts';
 import { type HttpContext, nodesOf } from '../http/route.ts';
-import { NotHere } from '../nodes/elsewhere.ts';
+import { NotHere, ShuttingDown } from '../nodes/elsewhere.ts';
 import { FORWARDED } from '../nodes/forward.ts';
 import { parseSoundPlace } from '../output/utterances.ts';
 import type { Session } from '../registry/session.ts';
@@ -111,9 +111,7 @@ export class Sockets {
 
   private async check(request: Request, find: FindSession): Promise<Admission | null> {
     const { access, engine, sessions } = this.context;
-    if (this.context.isClosing() && request.headers.has(FORWARDED)) throw new NotHere();
-    if (this.context.isClosing())
-      throw new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
+    if (this.context.isClosing()) throw request.headers.has(FORWARDED) ? new NotHere() : new ShuttingDown();
     access.checkOrigin(request);
     const identity = await access.identify(request);
     const { user } = identity;
