@@ -36,7 +36,7 @@ const MB = 1024 * 1024;
 
 /** The parts of the engine that the caller creates; the rest is created from the options. */
 interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'newId'> {
-  /** The same store, if other nodes write to it too; otherwise null. */
+  /** The same object as `store`, if other nodes write to that store too; otherwise null. */
   shared: SharedStore | null;
   owners: Owners;
   budget: BudgetLimits;

@@ -12,7 +12,7 @@ export function isTypeEntry(value: unknown): boolean {
   return typeof value === 'string' && ENTRY.test(value);
 }
 
-/** Whether a media type, or its kind (`text/*`), is in a list of such entries. */
+/** Whether a media type, or its kind (`text/*`), is in a list of entries of the option `attachments`. */
 export function isListed(type: string, entries: readonly string[]): boolean {
   return ENTRY.test(type) && (entries.includes(type) || entries.includes(`${type.split('/')[0]}/*`));
 }

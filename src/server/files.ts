@@ -46,7 +46,7 @@ async function admitPart(
     if (!file)
       throw new ProtocolError(
         'unsupported_media',
-        'No file of this conversation has the "url" of a file part: send the file as a base64 data URL.',
+        'The "url" of a file part names no file of this conversation: send the file as a base64 data URL.',
       );
     return {
       type: 'file',

@@ -43,7 +43,7 @@ export class Access {
 
   /**
    * Throws unless the origin and the host of a request are allowed. With `isAnyHost` every host is allowed. With `isLanding` another site may open the address
-   * as a page. Returns the origin for the CORS headers; null when the reply needs none.
+   * as a page. Returns the origin for the CORS headers; null when the reply needs no CORS headers.
    */
   checkOrigin(
     request: Request,
@@ -251,7 +251,7 @@ export class RefusedRequests {
   }
 
   /**
-   * Logs a refused request. For a minute, requests with the same message, code and address are only counted; then one line reports their number.
+   * Logs a refused request. For the next minute, requests with the same message, code and address are only counted; then one line reports their number.
    */
   log(address: string, message: string, fields: Record<string, unknown> & { code: string }): void {
     const { code } = fields;

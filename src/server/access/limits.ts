@@ -70,7 +70,7 @@ export class TokenBucket {
   }
 }
 
-/** Takes tokens from a user's bucket that all nodes share, or returns some with a negative count. Resolves with the number of tokens left. */
+/** Takes tokens from a user's bucket that all nodes share; a negative count puts tokens back. Resolves with the number of tokens left. */
 export type SharedBucket = (user: string, count: number) => Promise<number>;
 
 /**

@@ -141,7 +141,7 @@ export function nodeListener(duologue: Pick<Duologue, 'handle'>, fallback?: Node
 async function write(reply: Reply, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { body } = reply;
   if (response.destroyed) {
-    // The client disconnected while its request waited.
+    // The client disconnected before the reply was ready.
     if (body instanceof ResponseReader) body.close();
     if (body instanceof Readable) body.destroy();
     return;

@@ -34,7 +34,7 @@ export interface AdmittedUpgrade {
 
 /**
  * Checks a web request that may ask for a WebSocket: null when it does not, or is for another path; a `Response` when it is refused. The runtime
- * (`Bun.serve`, `Deno.serve`) opens the socket of an admitted request, and the caller drops the admission when it does not open.
+ * (`Bun.serve`, `Deno.serve`) opens the socket of an admitted request, and the caller drops the admission when the socket does not open.
  */
 export async function admitUpgrade(
   duologue: Duologue,

@@ -202,7 +202,7 @@ export function createServerApi(
 
 /**
  * Whether a call waits for an output from outside the server: the call of a long-running tool, or of a browser tool, whose output the application may supply
- * too.
+ * too. It is also true for a call of an agent that waits for calls inside it (`AgentPlace.isAgent`); the session rejects an output for such a call.
  */
 function waitsOutside({ status, runsOn }: CallRecord): boolean {
   return status === 'parked' || (status === 'running' && runsOn === 'client');

@@ -28,7 +28,7 @@ export interface SignInState {
   redirectUri: string;
   /** Whether the user had approved the call before the sign-in began. */
   isApproved: boolean;
-  /** The configuration that the tool asked with (`configurationOf`). The code of the provider is sent to no other one. */
+  /** The configuration that the tool asked with (`configurationOf`). The code of the provider is exchanged only with an equal configuration. */
   configuration: string;
 }
 
@@ -47,7 +47,7 @@ export class ToolSignIns implements CredentialSource {
   private readonly sealer: Sealer;
   private readonly callbackUrl: string | undefined;
   private readonly service: BaseCredentialService;
-  /** Whether clients get approval requests. Confirmations, which are separate tool calls, have no field for the address of a provider. */
+  /** False with the option `confirmations: "tool"`: the tool calls that then ask the user have no field for the address of a provider. */
   private readonly canAsk: boolean;
   private readonly clock: Clock;
 

@@ -313,7 +313,10 @@ export class ResponseReader implements Reader {
     return text;
   }
 
-  /** Whether a chunk opens or ends the step around an approval request of a live turn. Only sockets and watchers get these steps. */
+  /**
+   * Whether a chunk opens or ends the step around an approval request of a live turn. Only sockets and watchers get these steps. The log has
+   * `finish-step` only at the end of such a step.
+   */
   private isStepOfRequest({ type }: Chunk): boolean {
     if (type === 'finish-step') return true;
     return type === 'start-step' && this.feed.log.at(this.seq + 1)?.chunk?.type === 'tool-approval-request';

@@ -72,7 +72,7 @@ export async function stopSession({ context, user, params: [id = ''] }: RouteCal
   return json(200, { stopped: await session.stop() });
 }
 
-/** Makes no connection of the session active, because a page sends over HTTP. A connection that cannot watch stays active. */
+/** Deactivates the active connection of the session, because a page sends over HTTP. A connection that cannot watch stays active. */
 export async function releaseActiveConnection({
   context,
   user,

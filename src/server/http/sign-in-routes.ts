@@ -55,8 +55,8 @@ fetch(location.pathname, {
 
 /**
  * Handles what the page of `signInPage` posts. Only the user for whom the sign-in was begun can complete it, only once, and only while signed in. The waiting
- * call gets the code of the provider. It is denied when the provider sent no code, for example because the user declined. After a sign-out the call still
- * waits: the user signs in again and begins again at the address of the request.
+ * call gets the code of the provider. It is denied when the provider sent no code, for example because the user declined. If the
+ * user has signed out of the application, the call still waits: the user signs in to the application, and opens the address of the provider once more.
  */
 export async function completeSignIn({ context, user, identity, body }: RouteCall): Promise<Reply> {
   const { engine, commands } = context;

@@ -133,8 +133,8 @@ function requestNameIn({ requestId }: Record<string, unknown>, { idLength }: Lim
 }
 
 /**
- * Sends the rest of a response after the chunk that the client names, or from the first chunk of its message. With `replay` the response may have ended
- * already.
+ * Sends the rest of a response after the chunk that the client names. If the client names no chunk, sends the whole response that the agent is writing, or
+ * with `replay` the newest response, which may have ended already.
  */
 export async function resumeStream({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   const session = await context.sessions.find(user, id);

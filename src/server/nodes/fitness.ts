@@ -11,7 +11,7 @@ export interface FitnessContext {
   logger: Logger;
   /** Whether the lease may have ended, because the store could not be reached. */
   isStoreAway: () => boolean;
-  /** Why the hub cannot be used at the moment; null when it can, or there is none. */
+  /** Why the hub cannot be used at the moment; null when the hub can be used, or when there is no hub. */
   hubFault: () => string | null;
   /** The other nodes that this node believes to be alive. */
   others: () => readonly NodePlace[];

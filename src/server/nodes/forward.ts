@@ -56,7 +56,7 @@ export interface Handover {
 /** A request that can be forwarded to another node. */
 export interface ForwardableRequest {
   request: Request;
-  /** Returns the body if it was read already; null when there is none. */
+  /** Returns the body, which this node has read before it forwards the request, as text; null for a request without a body. */
   body: () => string | null;
   /** Whether the request may be repeated when its outcome is unknown. */
   isRepeatable: () => boolean;

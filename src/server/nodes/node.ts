@@ -55,7 +55,7 @@ export interface NodeContext extends NodeOptions {
   onLost: (key: OwnedKey) => void;
   /** The path at which the server is mounted, the same on every node. */
   basePath: string;
-  /** Why the hub cannot be used at the moment; null when it can, or there is none. */
+  /** Why the hub cannot be used at the moment; null when the hub can be used, or when there is no hub. */
   hubFault: () => string | null;
   /** Called when this node cannot use the store or the hub (`away`) and another node can. */
   onUnfit: (away: readonly NodeEngine[]) => void;
@@ -70,8 +70,8 @@ const SLACK_MS = 2000;
 
 /**
  * One process of several that share a store. Each session is owned by one of them, which answers all requests for it; the others forward requests to the
- * owner. A node renews its lease to show that it lives. When a lease ends, the node that gets the next request for a session of the dead node becomes its
- * owner.
+ * owner. A node renews its lease to show that it lives. When a lease ends, the node that gets the next request for a session of the dead node becomes
+ * the owner of that session.
  */
 export class ClusterNode implements Lease {
   readonly place: NodePlace;
@@ -152,7 +152,7 @@ export class ClusterNode implements Lease {
       const isOwner = await this.isOwner(key).catch((error: unknown) => {
         const about = { session: key.id, error: String(error) };
         logger.warn(
-          'the store cannot confirm the owner of a session: its tool waits; check the store',
+          'the store cannot confirm the owner of a session: a tool call of the session waits until the store answers; check the store',
           about,
         );
         return null;
@@ -203,8 +203,8 @@ export class ClusterNode implements Lease {
   /** Passes a session that this node owns to the heir, or to a node that can use the hub if this one cannot, and then throws `Elsewhere`. */
   async #passOn(key: OwnedKey, heir: NodePlace | null): Promise<void> {
     if (heir) {
-      // Two steps: acquire the session for this node, then pass it to the heir. Acquiring it directly for the heir would give a session that the heir
-      // already owns a new fence, and end its conversation there.
+      // Two steps: acquire the session for this node, then pass it to the heir. Acquiring it directly for the heir would give the session a new
+      // fence even if the heir owns it already, and so end the conversation there.
       await this.#context.directory.acquire(key, heir.name, key.fence);
       throw new Elsewhere(heir);
     }

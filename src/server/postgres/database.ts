@@ -59,8 +59,8 @@ export class Database {
           oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
       },
     });
-    // Without these listeners, a connection that breaks would end the process, whether it is idle in the pool or in use between two statements. With
-    // them, the next statement on it fails instead.
+    // An `error` event without a listener would end the process. When an idle connection breaks, `pg` removes it from the pool, and the pool emits `error`.
+    // When a connection in use breaks, its client emits `error`, and its running statement fails, or the next one.
     pool.on('error', (error) => options.onWarning?.(`a connection to PostgreSQL broke: ${error.message}`));
     pool.on('connect', (client) => client.on('error', () => undefined));
     return new Database(pool, options.retryForMs ?? 10_000);

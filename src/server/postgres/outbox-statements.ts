@@ -1,7 +1,7 @@
 /**
- * Events that wait for their delivery. The events of a session for a subscription are one queue; `owner` is the digest of the app and the subscription. A write
- * adds events with `add_events` in the same statement, after the function that locks the row of the session, so the numbers of the events have the order of the
- * writes. A function that adds to a queue, or ends its claim, first locks the row of the queue.
+ * Events that wait for their delivery. The events of a session for a subscription are one queue; `owner` is the digest of the app and the subscription. The
+ * statement that writes to a session also calls `add_events`, after the function that locks the row of the session. So the numbers of the events have the order
+ * of the writes. A function that adds to a queue, or ends the claim of a queue, first locks the row of the queue.
  */
 export const OUTBOX = `
 create table {schema}.outbox_queues (

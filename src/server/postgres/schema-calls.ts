@@ -58,8 +58,8 @@ export class SchemaCalls {
   }
 
   /**
-   * Calls a function of the schema. In the result, `again` says whether the statement was sent more than once. The statement adds the events `kept` to the
-   * outbox after the function, for each row that the function returns.
+   * Calls a function of the schema. In the result, `again` says whether the statement was sent more than once. After the function, the
+   * statement adds the events `kept` to the outbox, unless the function returns no row.
    */
   async run<Row extends object>(
     key: SessionKey | null,

@@ -64,7 +64,10 @@ export function deltaIn(key: SessionKey, delta: Record<string, unknown>): [Value
   return [shared, scopes, keys, values];
 }
 
-/** The state values that the tool had read before its change, in the order of the changed keys. */
+/**
+ * The values in `seen`, the state that was read before the change `delta` was made, in the order of the changed keys; null for a key that `seen` does not
+ * have. Without `seen` the whole parameter is null.
+ */
 export function seenIn(
   key: SessionKey,
   delta: Record<string, unknown>,

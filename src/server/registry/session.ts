@@ -49,7 +49,8 @@ export interface Session {
   /** Shows a text of the application as a message of the agent, without starting a turn. Resolves with the id of the message when it is stored. */
   speak(text: string, requestId: string): Promise<string>;
   /**
-   * Makes a listener the active connection, which may send audio and run browser tools. Null makes none active, but a listener that cannot watch stays active.
+   * Makes a listener the active connection, which may send audio and run browser tools. With null the active connection becomes a watcher; one that cannot
+   * watch stays active.
    */
   claim(listener: Listener | null): void;
   /** Passes sound or a picture of the user to the agent. */
@@ -74,16 +75,16 @@ export interface Session {
    */
   resume(last: string | null): Promise<SseResponse | null>;
   /**
-   * Returns the newest response, running or over, from the first chunk of its message on. Null when there is none, or when a client has confirmed
-   * that it has all of it.
+   * Returns the newest response, running or over, from the first chunk of its message on. Null when there is no response, when a newer user
+   * message has no answer yet, or when a client has confirmed that it has the whole response.
    */
   replay(): Promise<SseResponse | null>;
   /** Records that a client, which reads with `replay`, has every chunk up to this one. */
   confirm(last: string): void;
 
   /**
-   * Adds a listener, which gets every chunk after the position `at`. A listener with `watches: 'never'` becomes the active connection. Others do when
-   * there is none, except with `watches: 'always'`.
+   * Adds a listener, which gets every chunk after the position `at`. A listener with `watches: 'never'` becomes the active connection. One with
+   * `watches: 'when-another-speaks'` becomes the active connection if the session has none.
    */
   join(listener: Listener, at: Place): Promise<Joined>;
   leave(listener: Listener): void;
@@ -125,8 +126,9 @@ export interface PostedMessage extends PostNames {
   parts: AdmittedPart[];
   metadata?: PageMetadata | undefined;
   /**
-   * Which message of the session this one may repeat. A repetition has the same id and content, and starts no turn: for the newest message the response is sent
-   * again; for an older one, which only `any` allows, the request is rejected. Absent: none, so this message replaces the one with its id and all after it.
+   * What happens if the session already has a message with this id and content, and the agent has answered it or will answer it. If that is the newest message,
+   * `any` and `newest` send its response again. If it is an older message, `any` rejects the request; with `newest` this message replaces the older one and all
+   * messages after it. Absent: this message always replaces that message and all messages after it.
    */
   repeats?: 'any' | 'newest' | undefined;
 }
@@ -143,8 +145,8 @@ export interface AnsweredBy extends PostNames {
 }
 
 /**
- * The position from which a listener continues: the id of its last chunk, and how many samples (`at`) of which utterance (`n`) it has. Null when it
- * has none.
+ * The position from which a listener continues: the id of its last chunk, and how many samples (`at`) of which utterance (`n`) it has. `last` is null
+ * when it has no chunk, `sound` when it has no sound.
  */
 export interface Place {
   last: string | null;
@@ -231,7 +233,7 @@ export const PAGE = { count: 100, bytes: 256 * 1024 };
 /** The position from which a listener reads, and what it gets before that. */
 export interface Joined {
   feed: Feed;
-  /** The number of the log entry before its first chunk. */
+  /** The number of the log entry before the first chunk that the listener reads. */
   from: number;
   /** Whether the client continues from the position that it asked for. */
   resumed: boolean;

@@ -317,7 +317,7 @@ export function auditTable(db: Database) {
     },
     /**
      * For a deleted session: removes the arguments and reasons from the next lines after `from`, up to `last`, and deletes lines about refused answers that
-     * belonged to no call. Returns the number of the last of these lines; null when there was none.
+     * belonged to no call. Returns the number of the last of these lines; null when no line was left.
      */
     emptyPiece(key: SessionKey, from: number, last: number): number | null {
       const end = endOfPiece.first(...keyText(key), from, last)?.n ?? null;

@@ -71,7 +71,7 @@ interface Given {
   seen: StateRecord;
   /** The fence of this process when it got the session. Writes carry it, so a run that began before another process became the owner can write nothing. */
   fence: number;
-  /** Whether the history has events before those of the session. */
+  /** Whether the history has events before those of the returned session. */
   hasOlder: boolean;
 }
 

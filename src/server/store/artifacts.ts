@@ -25,7 +25,7 @@ export interface ArtifactInfo extends Pick<ArtifactContent, 'mediaType' | 'metad
 export interface ArtifactStore {
   /** Adds a version of an artifact and returns its number. */
   saveArtifact(key: OwnedKey, name: string, content: ArtifactContent): Promise<number>;
-  /** A version of an artifact, or without `version` the newest; null when there is none. */
+  /** A version of an artifact, or without `version` the newest; null when the artifact or the version does not exist. */
   loadArtifact(key: SessionKey, name: string, version?: number): Promise<ArtifactContent | null>;
   /** The names of the artifacts of the session and of its user, sorted. */
   artifactNames(key: SessionKey): Promise<string[]>;

@@ -129,7 +129,7 @@ const MAX_WAIT_MS = 5000;
 /** The clock and the callbacks of a write that is retried while the store is unavailable. */
 export interface Persistence {
   clock: Clock;
-  /** Whether the write became pointless: another process owns the session, or it was removed. */
+  /** Whether the write became pointless: another process owns the session, or the session was removed. */
   isOver: () => boolean;
   /** Called once, when the first attempt failed because the store is unavailable. */
   onWait: (error: StoreUnavailable) => void;

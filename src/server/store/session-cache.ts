@@ -21,7 +21,7 @@ export class EventList {
   readonly events: Event[];
   /** The index in the list of each event by its id, for the events after the first `#shared`. */
   #places = new Map<string, number>();
-  /** The list from which the first `#shared` events were copied, and whose index is used for them; null when there is none. */
+  /** The list from which the first `#shared` events were copied, and whose index is used for them; null for a list that is not a copy. */
   #origin: EventList | null;
   #shared: number;
   /** How many events of the list are in an index: in `#places`, or in the index of `#origin`. */
@@ -214,7 +214,7 @@ function callsIn(events: readonly Event[]): Set<string | undefined> {
   return new Set(events.flatMap((event) => getFunctionCalls(event).map(({ id }) => id)));
 }
 
-/** The events from the first user message on; all of them when there is none. */
+/** The events from the first user message on; all events when no event is a user message. */
 function fromUserMessage(events: readonly Event[]): readonly Event[] {
   const first = events.findIndex(
     (event) => event.author === 'user' && event.content?.parts?.some((part) => !part.functionResponse),

@@ -101,8 +101,8 @@ export interface StoredSession extends SessionSummary {
 /**
  * The status of a recorded call. `requested`: the call waits for the user. `approved`: the user has approved it, and its tool may be started once. `ready`: it
  * needs no approval and waits for the tool lock of the server. `running`: its tool runs, on the server or in the browser. `parked`: a long-running tool has
- * started, and its output will come from outside. `denied` and `expired`: the outcome is known, but the history has no response to the call yet. `settled`:
- * the history has the response.
+ * started, and its output will come from outside; or the tool is an agent that waits for calls inside it. `denied` and `expired`: the outcome is known, but the
+ * history has no response to the call yet. `settled`: the history has the response.
  */
 export type CallStatus =
   | 'requested'
@@ -138,7 +138,7 @@ export interface CallRecord {
   agent: string;
   invocationId: string;
   branch: string | null;
-  /** The place of the call among agents that are used as tools; left out for a call that has none. */
+  /** The place of the call among agents that are used as tools; left out for a call that is not inside such an agent, and whose tool is no agent. */
   agents?: AgentPlace | undefined;
   issuedAt: number;
   /** The deadline of the approval request, and after the approval the deadline of the browser's output. Null when there is no deadline. */
@@ -274,15 +274,16 @@ export interface Store extends ArtifactStore, OutboxStore {
   /** Sets the title, or removes it when `title` is null. False when the session does not exist. */
   renameSession(key: SessionKey, title: string | null): Promise<boolean>;
   /**
-   * Removes a session with its events, messages, calls, files and artifacts, but not the artifacts of its user. Its audit lines stay, without arguments and
-   * reasons; only `refused` lines without a tool name, about answers that belonged to no call, are removed. False when the session does not exist.
+   * Removes a session with its events, messages, calls, files and artifacts, but not the artifacts of its user. Its audit lines stay, but without the arguments
+   * of calls and the reasons of decisions; only `refused` lines without a tool name, about answers that belonged to no call, are removed. False when the
+   * session does not exist.
    */
   deleteSession(key: SessionKey, events?: readonly OutboxEvent[]): Promise<boolean>;
 
   /**
-   * Adds an event, or replaces the event with the same id. In the same transaction the method applies the state delta of the event, sets every recorded call
-   * whose id is in a function response of the event to `settled`, and stores the request `accepted`. `seen` is the state that the tool had read. If a key of
-   * the delta has another value in the store by now, in any scope, the method writes nothing and throws `StateConflict`. It throws a `StoreError` when the
+   * Adds an event, or replaces the event with the same id. In the same transaction the method applies the state delta of the event, gives the recorded calls
+   * that the event answers the status `settled`, and stores the request `accepted`. `seen` is the state that the caller had read. If the store now has another
+   * value for a key of the delta, in any scope, the method writes nothing and throws `StateConflict`. It throws a `StoreError` when the
    * session does not exist. The methods below store `accepted` in the same way.
    */
   appendEvent(
@@ -344,7 +345,7 @@ export interface Store extends ArtifactStore, OutboxStore {
     accepted?: AcceptedRequest,
     events?: readonly OutboxEvent[],
   ): Promise<CallRecord | null>;
-  /** Adds a line to the audit log; without its arguments if the session does not exist. */
+  /** Adds a line to the audit log. If the session does not exist, the line is stored without the arguments of the call (`args`). */
   audit(key: SessionKey, line: AuditEntry): Promise<void>;
   /** A page of the audit lines of a session, which outlive the session. A session without lines has an empty page. */
   loadAuditPage(key: SessionKey, page: AuditPageRequest): Promise<AuditPage>;
