@@ -13,7 +13,7 @@ export interface Identity {
   application?: string;
 }
 
-/** Returns whether a user is still signed in. It is called outside of any request, so it gets only the identity. */
+/** Returns whether a user is still signed in. It may be called outside of any request, so it gets only the identity. */
 export type StillSignedIn = (identity: Identity) => boolean | Promise<boolean>;
 
 /** The answer of the application: `unknown` when it failed or took too long. */

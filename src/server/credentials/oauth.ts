@@ -63,7 +63,7 @@ export async function exchangeCode(
     method: 'POST',
     headers,
     body,
-    // A redirect would send the secret of the client to another host.
+    // A redirect would send the client secret of the application to another host.
     redirect: 'error',
     signal: AbortSignal.timeout(EXCHANGE_MS),
   }).catch(() => {
@@ -96,7 +96,7 @@ export function isExpired({ oauth2 }: AuthCredential, now: number): boolean {
   return oauth2?.expiresAt !== undefined && oauth2.expiresAt - 30_000 < now;
 }
 
-/** The token endpoint of a configuration. Throws when there is none, or when it is not safe to send secrets to it. */
+/** The token endpoint of a configuration. Throws when the configuration has no token endpoint, or when the endpoint is not safe for secrets. */
 export function tokenEndpointOf({ authScheme }: AuthConfig): string {
   const scheme = authScheme as {
     tokenEndpoint?: string;

@@ -128,7 +128,7 @@ export class ResponseReader implements Reader {
   private stalledBeats = 0;
   /** The error that ends the response early; null when there is none. */
   private why: ProtocolError | null = null;
-  /** Whether the chunks so far should be sent now. It is true at first, so that a client that resumes gets the chunks that it missed at once. */
+  /** Whether the chunks so far should be sent now. It is true at first, so that a client that resumes gets at once what it missed. */
   private isDue = true;
   private ended = false;
   /** False while there are private replies to send, such as `data-session` for a watcher. They are sent without waiting for a chunk of the log. */

@@ -186,7 +186,7 @@ export class SocketConnection implements Listener {
     if (this.isOpen && this.meter.allows()) this.life.noteAlive();
   }
 
-  /** Sends sound, once the client receives the chunks of the session. */
+  /** Sends sound. Until the client receives the chunks of the session, drops the sound. */
   play(sound: Sound): void {
     if (!this.isOpen || !this.isFollowing) return;
     this.life.noteActivity();
