@@ -48,7 +48,7 @@ export class Listeners {
     return this.active.holder?.id ?? null;
   }
 
-  /** Whether a client is connected over a socket. Then the conversation runs over BIDI. */
+  /** Whether a client is connected over a socket. Then messages, instructions and answers of the application are handled like those of a socket. */
   get hasSocket(): boolean {
     return this.active.all.some(({ watches }) => watches !== 'always');
   }

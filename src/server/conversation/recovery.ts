@@ -301,7 +301,7 @@ function isLate({ expiresAt }: CallRecord, { clock }: Engine): boolean {
   return expiresAt !== null && expiresAt <= clock.now();
 }
 
-/** Expires an approval request that timed out, unless the user decided before. Returns the stored call. */
+/** Expires an approval request or question that timed out, unless the user decided or answered before. Returns the stored call. */
 async function expireIfLate({ key, engine }: RecoverySource, call: CallRecord): Promise<CallRecord> {
   const { store } = engine;
   if (!isUndecided(call) || !isLate(call, engine)) return call;

@@ -157,7 +157,7 @@ export class StoreWriter {
   }
 
   /**
-   * Stores the status and the deadline of a call: its approval request is shown, its long-running tool was started, or the agent that is its tool
+   * Stores the status and the deadline of a call: its approval request or question is shown, its long-running tool was started, or the agent that is its tool
    * runs again.
    */
   private async setDeadline(step: 'show' | 'park' | 'resume', { id, expiresAt }: CallRecord): Promise<void> {
@@ -246,7 +246,7 @@ export class StoreWriter {
     return call ? { kind: 'ended', call } : { kind: 'ignored' };
   }
 
-  /** Expires an approval request. Returns null when it expired now, otherwise the stored call, which was decided before, by this process or another. */
+  /** Expires an approval request or question. Returns null when it expired now, otherwise the stored call, which no longer waited for the user. */
   private async expire({ call, reason }: WriteOf<'expire'>): Promise<DecidedBefore | null> {
     const { key, engine } = this.context;
     if (await this.approvals.expire(call, reason)) return null;

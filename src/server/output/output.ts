@@ -190,7 +190,7 @@ export class Output {
     await this.put(message);
   }
 
-  /** Appends a chunk that belongs to no message. */
+  /** Appends a chunk to the log without adding it to a message. */
   inject(chunk: Chunk): void {
     this.log.append(chunk);
   }
@@ -278,8 +278,8 @@ export class Output {
   }
 
   /**
-   * The event for the end of a message; null when the application does not want events. `isLeft`: the conversation continued while calls of the
-   * message waited.
+   * The event for the end of a message; null for a text of the application, or when the application does not want events. `isLeft`: the conversation
+   * continued while calls of the message waited.
    */
   private finished(message: Message, isLeft = false): PreparedEvent | null {
     const isTurn = this.turns.delete(message.id);
@@ -305,7 +305,10 @@ export class Output {
     return untilStored(write, this.persistence);
   }
 
-  /** Resolves when the message in progress has its place among the stored messages, so that another one can be stored after it; null when it has. */
+  /**
+   * Resolves when the message in progress has its place among the stored messages, so that another message can be stored after it; null when it already
+   * has that place.
+   */
   placed(): Promise<void> | null {
     return this.drafts.place();
   }

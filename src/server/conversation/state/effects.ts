@@ -82,7 +82,7 @@ export type Write =
   | { do: 'append-interrupted'; call: DeferredCall }
   /** Records a new call. */
   | { do: 'issue'; call: CallRecord }
-  /** Records that the approval request is shown, that the tool is parked, or that a parked agent runs again, with the deadline of the call. */
+  /** Records that the approval request or question is shown, that the tool is parked, or that a parked agent runs again, with the deadline of the call. */
   | { do: 'show' | 'park' | 'resume'; call: CallRecord }
   /**
    * Records that the call starts, on the server or in the browser. `wasReady`: the start consumes no approval, because the call needs none, or because
@@ -165,7 +165,7 @@ export type Purpose =
   | { for: 'cut'; messageId: string }
   /** The start of a call. `isAnnounced`, `isConfirming`: whether clients had the call, and its open confirmation, before the start. */
   | { for: 'execution'; callId: string; isAnnounced: boolean; isConfirming: boolean }
-  /** An approval request times out. `isQuiet`: an HTTP request is about to start, and its response reports the end of the call. */
+  /** An approval request or question times out. `isQuiet`: an HTTP request is about to start, and its response reports the end of the call. */
   | { for: 'expiry'; callId: string; isQuiet: boolean }
   | { for: 'conclusion'; messageId: string };
 
@@ -215,7 +215,7 @@ export type Effect =
   | { type: 'say-deltas'; messageId: string; chunks: readonly Chunk[] }
   /** Sends an approval request after the message with it is stored. `inStep`: step chunks surround it. `asks`: the call that needs the approval. */
   | { type: 'say-stored'; messageId: string; chunk: Chunk; inStep: boolean; asks: CallRecord }
-  /** Sends a chunk that belongs to no message. */
+  /** Sends a chunk without adding it to a message. */
   | { type: 'inject'; chunk: Chunk }
   /** Sends watchers the user message (`data-message`), if no other user message was stored since. */
   | { type: 'publish-message'; messageId: string }

@@ -118,7 +118,7 @@ export interface WriteResults {
   isAccepted?: boolean;
   /** For `cut`: the number of characters that the text has left; null when the message has no text. */
   length?: number | null;
-  /** For `expire`: the stored call, when it no longer waited for a decision; null when it expired now. */
+  /** For `expire`: the stored call, when it no longer waited for the user; null when it expired now. */
   decided?: DecidedBefore | null;
   /** For `take`: whether this process may start the call; false when another process has started or ended it. */
   isTaken?: boolean;

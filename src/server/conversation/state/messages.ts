@@ -269,7 +269,7 @@ export class Messages {
     return this.current === draft;
   }
 
-  /** Sends a chunk that belongs to no message. */
+  /** Sends a chunk without adding it to a message. */
   inject(chunk: Chunk): void {
     this.context.emit({ type: 'inject', chunk });
   }

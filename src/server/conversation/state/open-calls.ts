@@ -265,7 +265,7 @@ export class OpenCall {
     this.expiring = false;
   }
 
-  /** Marks the call as expired, because the store says that its approval request timed out undecided. */
+  /** Marks the call as expired, because the store says that its approval request or question timed out. */
   markExpired(): void {
     this.stored = { ...this.stored, status: 'expired' };
   }
@@ -342,14 +342,14 @@ export class OpenCalls {
     );
   }
 
-  /** Whether an approval request timed out, and the store is asked whether it was decided before. */
+  /** Whether an approval request or question timed out, and the store is asked whether the user decided or answered before. */
   get areExpiring(): boolean {
     for (const { isExpiring } of this.open.values()) if (isExpiring) return true;
     return false;
   }
 
   /**
-   * The first call that the server continues once a client listens: it runs the tool, hands the call to the browser, or shows the approval request.
+   * The first call that the server continues once a client listens: it runs the tool, hands the call to the browser, or asks the user.
    */
   get nextTakenUp(): CallRecord | null {
     const isDue = ({ state, asksForAnswer }: OpenCall) =>

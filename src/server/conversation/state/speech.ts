@@ -115,8 +115,8 @@ export class Speech {
   reportSilentRun({ fedBy, openedAt }: EndedRun, why: ProtocolError | null): boolean {
     const { context } = this;
     if (fedBy === null || this.messages.isWorking) return false;
-    // A run that ended after more than `REOPEN_MS` is not reported: the next sound opens another run. A run that ended sooner is reported, because
-    // the next run would end in the same way.
+    // A run that ended without a failure after more than `REOPEN_MS` is not reported: the next sound opens another run. A run that ended sooner is
+    // reported, because the next run would end in the same way.
     if (why === null && context.now >= openedAt + REOPEN_MS) return false;
     const error = why ?? new ProtocolError('model_error', modelErrorText('UNREACHABLE', ''));
     this.held = [];
@@ -159,7 +159,7 @@ export class Speech {
       this.publish(text, finished);
       return false;
     }
-    // While an approval request is open, the agent answers speech in a new message, as it does a typed message.
+    // While a call of the active message is open, the agent answers speech in a new message, as it answers a typed message.
     if (active && !messages.isWorking && this.open.hasIn(active.id)) messages.deactivate();
     this.transcript = finished ? text : this.transcript + text;
     // A transcript that arrives while the agent works belongs to the speech that the agent already answers.

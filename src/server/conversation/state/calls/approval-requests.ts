@@ -56,7 +56,7 @@ export class ApprovalRequests {
     if (this.isWaiting || this.held.length > 0) this.showNext();
   }
 
-  /** Shows the next approval request, or all of them if the policy shows them together. */
+  /** Shows every question, and the next approval request, or all approval requests if the policy shows them together. */
   showNext(): void {
     const { context, open, messages, chunks } = this;
     const { approvalsTogether, hasResponse } = context.policy;

@@ -80,7 +80,7 @@ export class Calls {
     });
   }
 
-  /** Continues with a call that is stored now: shows its approval request, hands it to the browser, or runs it. */
+  /** Continues with a call that is stored now: asks the user, hands it to the browser, or runs it. */
   issued(callId: string, ticket: Ticket): void {
     const { context, open, messages, run, chunks, requests, outcomes } = this;
     const call = open.get(callId);
@@ -145,7 +145,7 @@ export class Calls {
     context.emit({ type: 'release-call', ticket, error: null });
   }
 
-  /** Ends a call whose approval request could not be stored. */
+  /** Ends a call whose approval request or question could not be stored. */
   notShown(purpose: Extract<Purpose, { for: 'approval-request' }>): void {
     const call = this.requests.notShown(purpose);
     if (call)
@@ -234,7 +234,7 @@ export class Calls {
     if (call.queueForLock()) this.context.emit({ type: 'acquire-lock', call: call.record });
   }
 
-  /** Continues with a call that got the tool lock: first checks that the user who approved it is still signed in, or runs a call without approval at once. */
+  /** Continues with a call that got the tool lock: first checks that its approver is still signed in, or runs it at once if this process knows no approver. */
   lockAcquired(callId: string): void {
     const by = this.open.get(callId)?.approvedBy;
     if (by) this.context.emit({ type: 'check-sign-in', by, question: { why: 'execution', callId } });
@@ -387,7 +387,7 @@ export class Calls {
 
   /**
    * Ends every call that timed out, before an HTTP request starts. Returns the ended calls, which the response to that request reports. Null while
-   * the store is asked whether an approval request was decided in time; then the caller must try again.
+   * the store is asked whether the user decided or answered in time; then the caller must try again.
    */
   expireQuietly(): LateCall[] | null {
     for (const { call, outcome } of this.open.overdue(this.context.now)) {
@@ -405,7 +405,7 @@ export class Calls {
     this.context.store([{ do: 'expire', call: call.record, reason: timeoutText(call.record) }], purpose);
   }
 
-  /** Ends a call whose approval request timed out, or applies the decision that was stored before. */
+  /** Ends a call whose approval request or question timed out, or applies the decision that was stored before. */
   expired({ callId, isQuiet }: Expiry, stored: DecidedBefore | null): void {
     const call = this.open.get(callId);
     // The ledger stores a decision that came after the deadline as `expired`, so the user has not decided in time.
@@ -421,7 +421,7 @@ export class Calls {
     call?.stopExpiring();
   }
 
-  /** Ends a call whose approval request timed out, although the timeout could not be stored. */
+  /** Ends a call whose approval request or question timed out, although the timeout could not be stored. */
   notExpired({ callId, isQuiet }: Expiry): void {
     const call = this.open.get(callId);
     if (call?.isUndecided) this.endExpired(call, isQuiet);

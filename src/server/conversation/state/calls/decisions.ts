@@ -118,7 +118,7 @@ export class Decisions {
     return step;
   }
 
-  /** Changes the state of a call by a decision, and returns the step that the decision allows; null when it has no effect. */
+  /** Changes the state of a call by a decision, and returns the step that the decision allows; null when the decision has no effect. */
   private applyDecision({ approved, reason }: Decision, verdict: Verdict, by: Identity | null): Step | null {
     const { context, open } = this;
     const call =

@@ -287,7 +287,7 @@ export class Driver {
     return text;
   }
 
-  /** Closes the run without waiting for its end, because the process ends. */
+  /** Closes the run without waiting for its end, because the conversation closes. */
   abandonRun(): void {
     const { run } = this;
     if (run.isNone) return;

@@ -107,7 +107,7 @@ export class MessageQueue {
 
 /**
  * A request that is starting. `finding`: the message that it continues is being read. `waiting`: the run of another turn must end first, or the store
- * is being asked whether approval requests were decided in time. `reading`: answers that a client sent with POST are being read. `storing`: a user
+ * is being asked whether the user decided or answered calls in time. `reading`: answers that a client sent with POST are being read. `storing`: a user
  * message is being stored. `stored`: the user message is stored, and the agent gets it when a live run is open.
  */
 export type StartingRequest =

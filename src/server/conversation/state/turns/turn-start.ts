@@ -215,8 +215,8 @@ export class TurnStart {
   }
 
   /**
-   * Handles a failed write of a user message: the message returns to the queue, or its request is rejected. If the message was stored before, only
-   * its answer fails.
+   * Handles a failed write of a user message: the message returns to the queue, or its request is rejected. If the message
+   * was stored and acknowledged before, and only the history could not be written, the answer to the message fails.
    */
   notStored(
     { request, userMessageId, messageId, run: n, isStored }: MessagePurpose,
