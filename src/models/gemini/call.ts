@@ -33,7 +33,7 @@ export async function* callGemini(
       if (!isSigned || signal?.aborted || !refusesSignatures(error)) throw error;
       // The signatures may come from another model, or from the same model under another key. Only Gemini can check that, so the first attempt had them.
       // Repeat the call without them.
-      const unsigned = contents.map((content) => signed(withoutSignatures(content)));
+      const unsigned = contents.flatMap(withoutSignatures).map(signed);
       yield* ask(model, { ...request, contents: unsigned }, stream, signal);
     }
   } catch (error) {
@@ -108,7 +108,7 @@ function joined(contents: Content[]): Content[] {
 /** The stand-in signature that Gemini documents for calls without one, such as those of a live model. */
 const UNSIGNED = 'skip_thought_signature_validator';
 
-/** Whether a model refuses unsigned calls in its history. */
+/** Whether a model refuses a history with a call that has no thought signature. */
 function wantsSignatures(model: string): boolean {
   return /gemini-([3-9]|\d\d)|gemini-[\w-]+-latest/.test(model);
 }
@@ -129,11 +129,20 @@ function refusesSignatures(error: unknown): boolean {
   return status === 400 && /thought.signature/i.test(messageOf(error));
 }
 
-function withoutSignatures(content: Content): Content {
-  const parts = (content.parts ?? []).map(({ thoughtSignature: _, ...part }) => part);
-  // Drop parts that held only a signature.
-  const kept = parts.filter(({ text, ...others }) => text !== '' || Object.keys(others).length > 0);
-  return { ...content, parts: kept.length > 0 ? kept : parts };
+/**
+ * Removes the signatures from a content. A part that had only a signature is dropped, because Gemini refuses a part without data; a content of which no part
+ * is left is dropped too.
+ */
+function withoutSignatures(content: Content): Content[] {
+  const parts = (content.parts ?? [])
+    .filter((part) => !part.thoughtSignature || !lacksData(part))
+    .map(({ thoughtSignature: _, ...part }) => part);
+  return parts.length > 0 ? [{ ...content, parts }] : [];
+}
+
+/** Whether a part has neither text nor other data: at most a signature, and the mark that it is a thought. */
+function lacksData({ text = '', thought: _, thoughtSignature: __, ...data }: Part): boolean {
+  return text === '' && Object.keys(data).length === 0;
 }
 
 /** Collects a stream of Gemini: each chunk becomes a partial response, and the end of the stream becomes the final response with the whole answer. */
@@ -184,7 +193,8 @@ class GeminiAnswer {
 
   private add(part: Part): void {
     if (part.functionCall) this.call(part);
-    else if (typeof part.text === 'string') this.say(part);
+    // A proxy may leave out the empty text of a part with a signature. Gemini would refuse that part in the history, so it is read as a text.
+    else if (typeof part.text === 'string' || lacksData(part)) this.say(part);
     else this.parts.push(part);
   }
 

@@ -1,4 +1,4 @@
-import { FunctionTool, Gemini } from '@google/adk';
+import { FunctionTool, Gemini, type LlmResponse } from '@google/adk';
 import type { Content } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -92,6 +92,51 @@ describe('Gemini turn by turn, over its wire', () => {
       text: 'Hello',
       thoughtSignature: 'two',
     });
+  });
+
+  test('a signature without a text is kept with the text before it', async () => {
+    fake.reply = () => [
+      chunk([{ text: '', thought: true, thoughtSignature: 'one' }]),
+      chunk([{ text: 'Hello' }, {}]),
+      chunk([{ thoughtSignature: 'two' }], { finishReason: 'STOP' }),
+    ];
+    const events = await new TestRun(gemini()).say('hi');
+    expect(events.at(-1)?.content?.parts).toEqual([
+      { text: '', thought: true, thoughtSignature: 'one' },
+      { text: 'Hello', thoughtSignature: 'two' },
+    ]);
+  });
+
+  test('signatures that Gemini refuses are left out of a second call, with the parts that have nothing else', async () => {
+    const model = new DuologueGemini({ model: 'gemini-3-x', apiKey: 'k', baseUrl: fake.baseUrl });
+    fake.reply = ({ body }) =>
+      JSON.stringify(body.contents).includes('thoughtSignature')
+        ? { error: { code: 400, message: 'Corrupted thought signature.', status: 'INVALID_ARGUMENT' } }
+        : [chunk([{ text: 'Yes.' }], { finishReason: 'STOP' })];
+    const user = { role: 'user', parts: [{ text: 'hi' }] };
+    const contents: Content[] = [
+      user,
+      {
+        role: 'model',
+        parts: [
+          { text: 'Hm.', thought: true, thoughtSignature: 'one' },
+          { text: '', thought: true, thoughtSignature: 'two' },
+          { thoughtSignature: 'three' },
+          { text: 'Hello', thoughtSignature: 'four' },
+        ],
+      },
+      user,
+      { role: 'model', parts: [{ text: '', thoughtSignature: 'five' }, { thoughtSignature: 'six' }] },
+      user,
+    ];
+    const request = { contents, toolsDict: {}, liveConnectConfig: {} };
+    let last: LlmResponse | undefined;
+    for await (const response of model.generateContentAsync(request, true)) last = response;
+    expect(last?.content?.parts).toEqual([{ text: 'Yes.' }]);
+    expect(fake.calls.map(({ body }) => body.contents)).toEqual([
+      contents,
+      [user, { role: 'model', parts: [{ text: 'Hm.', thought: true }, { text: 'Hello' }] }, user, user],
+    ]);
   });
 
   test('a stream that breaks off is no answer, keeps what was read and makes no call', async () => {
