@@ -23,7 +23,7 @@ import type { ApprovalOverride, DeferredCall, InnerHost, Run, ServerTools } from
 /** What `runPausable` returns when the agent has no result yet: calls inside it wait, or the call was aborted. */
 export const PAUSED = Symbol('duologue.paused');
 
-/** Key in the custom metadata of the first event of a run: the id of the call that the run belongs to. */
+/** Key in the custom metadata of the first event of a run. The value is the id of the call that the run belongs to. */
 const RUN_OF = 'duologueCall';
 /** Key in the custom metadata of a response that was copied from the history of the conversation. */
 const COPIED = 'duologueCopied';
@@ -35,9 +35,9 @@ export interface PausableCall {
   /** The context of the call in the agent that made it. */
   context: Context;
   host: InnerHost;
-  /** The names of the agents on the way to the call. The last one made the call. */
+  /** The names of the agents from the outside in: first the agent of the conversation, last the agent that made this call. */
   path: readonly string[];
-  /** Whether the call is recorded, so that calls inside it can be recorded too. */
+  /** Whether the store has this call, so that calls inside it can be recorded too. */
   isRecorded: boolean;
   /** Whether the call may have been started before: by an earlier process, or by this process in an earlier turn. */
   isContinued: boolean;
@@ -125,8 +125,8 @@ async function runOnce(call: PausableCall, isStarted: boolean, session: Session)
 }
 
 /**
- * Defers a call that the agent made. Records it at once if the call of the agent itself is recorded. Otherwise keeps it in `host.pending`, because the call
- * of the agent has to be recorded first.
+ * Defers `made`, a call that the agent made. Records it at once if `call`, whose tool is the agent, is recorded. Otherwise keeps it in `host.pending`, because
+ * `call` has to be recorded first.
  */
 async function deferInside(call: PausableCall, made: DeferredCall): Promise<void> {
   const { host, context, path, isRecorded } = call;
@@ -242,8 +242,8 @@ function resultOf({ agent, context }: PausableCall, session: Session, last: Even
 }
 
 /**
- * The plugin of a run inside a call. All events of the run get one invocation id. Of its other runs, the agent sees only those that ended before this run
- * began.
+ * The plugin of the run of an agent that is used as a tool. It gives all events of the run one invocation id. The agent sees the events of this run, and of
+ * its other runs in the same session only those that ended before this run began.
  */
 class InnerPlugin extends GatePlugin {
   private readonly callId: string;

@@ -19,7 +19,7 @@ export function pausableAgent(tool: BaseTool | undefined): BaseAgent | null {
 export interface InnerRun {
   /** The names of the tools whose calls need approval, whatever their definitions say (`toolsRequiringApproval`). */
   readonly override: readonly string[] | undefined;
-  /** Why the first call that was refused inside this run cannot wait; the outer call ends with this text. */
+  /** Why the first call that was refused inside this run cannot wait; null while none was refused. The outer call ends with this text. */
   refusal: string | null;
   readonly host: InnerHost | undefined;
   /** Prepares an agent before it runs as a tool. */

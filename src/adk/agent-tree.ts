@@ -246,9 +246,9 @@ const PLUGIN_GAPS = [
 /**
  * Chooses how ADK runs an agent over a socket. LLM agents run live. Trees with other agents run turn by turn, because in a live run ADK does not run
  * some of those agents at all, and others for one step only. An agent with a callback, plugin or output schema that a live run would ignore runs turn
- * by turn too, so that no guardrail is skipped. The option `driver` comes before these rules. LLM agents whose model can only be used live
- * run live even with such a callback. In both cases the warning names the callbacks, plugins and schemas that ADK ignores. Throws when the agent
- * must be driven turn by turn and a model can only be used live.
+ * by turn too, so that no guardrail is skipped; if its model accepts audio, the warning says that the agent gets no sound. The option `driver` comes before
+ * these rules, and LLM agents whose model can only be used live run live even with such a callback: the warning then names what ADK ignores. Throws when the
+ * agent must be driven turn by turn and a model can only be used live.
  */
 export function chooseDriver(
   root: AgentRoot,

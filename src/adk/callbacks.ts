@@ -33,7 +33,7 @@ function hasResponse(tool: BaseTool, context: Context, response: unknown): boole
   return end === 'returned' || (end === 'threw' && response != null);
 }
 
-/** Keeps ADK from calling the after-tool callbacks of an agent for calls whose tool has not run. A second call changes nothing. */
+/** Keeps ADK from calling the after-tool callbacks of an agent for calls whose tool has not run. Guarding an agent again changes nothing. */
 export function guardAgentCallbacks(agent: LlmAgent): void {
   const name = 'canonicalAfterToolCallbacks';
   if (Object.hasOwn(agent, name)) return;
@@ -85,7 +85,7 @@ export interface AnsweredCall {
 
 /**
  * Calls the after-tool callbacks in ADK's order for a call that ran outside of ADK's loop. Returns the output, or the value that a callback replaced it
- * with. Throws an error that says that the tool ran when a callback fails.
+ * with. When a callback fails, throws an error which says that the tool ran.
  */
 export async function runAfterTool(
   { tool, agent, args, context }: AnsweredCall,

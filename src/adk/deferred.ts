@@ -141,8 +141,8 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
 }
 
 /**
- * The error text for a tool that needs a sign-in after the one that its call has had. A call asks for one sign-in only, and its credential is saved: so the
- * tool gets one more with each call.
+ * The error text for a tool that requests a credential although the user has already signed in for its call. A call can ask for one sign-in only. The
+ * credential of that sign-in is saved, so the model can call the tool again, and the new call asks for the next sign-in.
  */
 function needsAnotherSignIn(tool: string, config: AuthConfig, lent: LentCredentials): string {
   if (lent.has(config)) return `The sign-in did not help: ${tool} asked for the same credential again.`;

@@ -100,7 +100,7 @@ export class ActiveRun implements RunView {
     return done;
   }
 
-  /** Resolves when all events that the nodes of a workflow have emitted so far are stored. */
+  /** Resolves when all events that the nodes of a workflow have emitted so far are stored, or could not be. */
   async whenAllStored(): Promise<void> {
     await Promise.all([...this.storing.values()].map(({ done }) => done));
   }
@@ -231,7 +231,10 @@ export class GatePlugin extends BasePlugin {
     this.credentials = credentials;
   }
 
-  /** The `GatedAgents` for the plugin of a run inside an agent that is used as a tool. */
+  /**
+   * The `GatedAgents` for the separate plugin of an agent that is used as a tool, which ADK runs with its own runner. They differ from `agents`: `has` is
+   * true for every name, and `prepare` does nothing, because no workflow creates an agent in such a run. `prepareTool` is that of `agents`.
+   */
   get agentsInside(): GatedAgents {
     return { ...ALL_KNOWN, prepareTool: (agent) => this.agents.prepareTool(agent) };
   }
@@ -345,7 +348,7 @@ export class GatePlugin extends BasePlugin {
     return undefined;
   }
 
-  /** Replaces a response that cannot be written as JSON by an error. A callback may have returned the response, so that no gate has checked it. */
+  /** Replaces a response that cannot be written as JSON by an error. The gate checks only what tools return, and this may be the response of a callback. */
   private checkResponses(event: Event, invocationContext: InvocationContext): void {
     for (const response of getFunctionResponses(event)) {
       const { id, name = 'the tool' } = response;
@@ -362,7 +365,7 @@ export class GatePlugin extends BasePlugin {
   async decide(tool: BaseTool, args: Record<string, unknown>, context: Context): Promise<Decision> {
     const { invocationContext, functionCallId } = context;
     if (!this.activeIn(invocationContext)?.run.live) return decide(tool, args, context, this.override);
-    // In a live run, tools run concurrently with the run: their state changes are in the stored session, not in the run's copy of it.
+    // In a live run, tools run outside ADK's loop: their state changes are in the stored session, not in the copy of the session that ADK's loop has.
     const { sessionService, session: begun } = invocationContext;
     const { appName, userId, id: sessionId } = begun;
     const session = (await sessionService?.getSession({ appName, userId, sessionId })) ?? begun;

@@ -26,7 +26,7 @@ import { addClaim, addFastPath } from './request-hooks.ts';
 import { approvalMessageOf, approvalTimeoutOf, decide, mayWait, unlessAborted } from './run.ts';
 import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
 
-/** Puts gates before the tools of every LLM agent of a tree, and of every agent that is used as a tool there. A second call changes nothing. */
+/** Puts gates before the tools of every LLM agent of a tree, and of every agent that is used as a tool there. Instrumenting a tree again changes nothing. */
 export function instrument(root: AgentRoot): void {
   for (const { agent } of agentsUsedAsTools(root)) instrumentTree(agent);
   instrumentTree(root);
@@ -207,7 +207,7 @@ class Gated extends BaseTool {
         throw error;
       });
     let output = await run();
-    // Calls inside an agent that is used as a tool wait. Record the call of that agent first, and the calls inside it after that.
+    // This tool is an agent, and calls inside it wait. Record the call of this tool first, and the calls inside it after that.
     if (output === PAUSED) return later({ runsOn: 'server', asks: false });
     const lent = new LentCredentials();
     for (;;) {
@@ -230,7 +230,7 @@ class Gated extends BaseTool {
     return active.keep(id, output);
   }
 
-  /** The agent of this tool, when it can pause here. */
+  /** The agent that this tool runs, if a run of the agent can pause here; null for any other tool. */
   private pausableIn(active: ActiveRun, context: Context) {
     const canWait = active.run.inner !== undefined && whyNotWait(this.name, false, context) === null;
     return canWait ? pausableAgent(this.inner) : null;

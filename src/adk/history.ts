@@ -28,7 +28,7 @@ export const PENDING_RESPONSE = {
 
 const CONFIRMATION = 'adk_request_confirmation';
 
-/** Key in the custom metadata of an event that answers a call inside an agent that is used as a tool: the id of the call whose tool that agent is. */
+/** Key in the custom metadata of an event that answers a call inside an agent that is used as a tool. The value is the id of the call of that tool. */
 const WITHIN = 'duologueWithin';
 
 /** Marks an event as the answer to a call inside an agent that is used as a tool. The agents of the conversation do not see the event. */

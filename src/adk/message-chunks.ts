@@ -342,7 +342,7 @@ export class MessageChunks {
   }
 }
 
-/** Returns the part of a final text that was not streamed yet. Removes the streamed text that the final text repeats from the block. */
+/** Returns the part of a final text that was not streamed yet. Removes from the block the streamed text that the final text repeats. */
 function missing(block: Block, text: string): string {
   const { streamed } = block;
   if (streamed.startsWith(text)) {

@@ -78,7 +78,7 @@ export function interruptIds(events: readonly Event[]): Map<string, string> {
   return ids;
 }
 
-/** The name of `adk_request_input` calls in the events from which ADK makes a request. ADK leaves out all calls and responses with the real name. */
+/** The name that `adk_request_input` calls get in the events from which ADK makes a request. ADK leaves out all calls and responses with the real name. */
 const SHOWN_AS = 'duologue_request_input';
 
 /**

@@ -26,7 +26,7 @@ export interface Speaker {
 
 /**
  * Reserves the id that a model gave to a call. Resolves with false when the conversation has had a call with this id, which the model may not have seen: in a
- * turn that was discarded, in another branch, or inside an agent that is used as a tool. That call needs another id. Never rejects.
+ * turn that was discarded, in another branch, or inside an agent that is used as a tool. The new call then needs another id. Never rejects.
  */
 export type ClaimCallId = (id: string) => Promise<boolean>;
 
@@ -92,7 +92,7 @@ function take<Key extends keyof WithHooks>(request: WithHooks & LlmRequest, whic
 
 /** Whether a callback, a plugin, a processor or a code executor of the application looks at partial texts. */
 function isWatched({ agent, pluginManager }: InvocationContext): boolean {
-  // An agent above this agent in the tree may withhold the texts of this agent, unless it is a plain LLM agent.
+  // A parent agent that is not a plain LLM agent may withhold the texts of this agent.
   if (!isLlmAgent(agent) || !isAllPlain(agent.rootAgent)) return true;
   const { plugins } = pluginManager as unknown as { plugins?: Iterable<unknown> };
   // The gate plugin is always there; any other plugin belongs to the application.

@@ -54,7 +54,7 @@ export interface InnerHost {
   answersWithin(callId: string, ids: ReadonlySet<string>): Promise<Map<string, Event>>;
   /** Records a call that was made within a recorded call. Resolves when it is recorded. */
   defer(call: DeferredCall): Promise<void>;
-  /** Reserves the id of a call for the whole conversation, with the agents that are used as tools. */
+  /** Reserves the id of a call, in the conversation and in all agents that are used as its tools. */
   readonly claimCallId: ClaimCallId;
   /** Calls that are not recorded yet, by id. The call that they were made within is recorded first. */
   readonly pending: Map<string, DeferredCall>;
@@ -93,7 +93,7 @@ export interface Run {
   defer(call: DeferredCall): Promise<void>;
   /** The functions of the conversation. Without them an agent that is used as a tool cannot pause. */
   readonly inner?: InnerHost;
-  /** For the run of an agent that is used as a tool: the names of the agents on the way to it. */
+  /** For the run of an agent that is used as a tool: the names of the agents from the outside in. The last one called the tool. */
   readonly path?: readonly string[];
 }
 

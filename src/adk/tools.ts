@@ -101,7 +101,7 @@ interface Definition<P extends Parameters, O> {
    * The server does not wait for it, so the tool may already run. An error that it throws is logged, and the approval stays valid.
    */
   onApproved?: (args: Args<P>, decided: DecidedCall) => unknown;
-  /** Like `onApproved`, when a call of the tool was denied. A request that expires is not denied. */
+  /** Like `onApproved`, when a call of the tool was denied. Not called when the approval request expires. */
   onDenied?: (args: Args<P>, decided: DecidedCall) => unknown;
   /** Throws when these arguments are invalid. The server calls it before the user is asked, and again before it runs a server tool. */
   check?: (args: Args<P>, context: Context) => Maybe<void>;
@@ -397,8 +397,8 @@ function isAsyncIterable(output: unknown): output is AsyncIterable<unknown> {
 }
 
 /**
- * Shows each value of a generator as a preliminary output. Returns the generator's return value, or else the last value that it yielded. An aborted
- * call stops it at its next value.
+ * Shows each value of a generator as a preliminary output. Returns the generator's return value, or else the last value that it yielded. When the call is
+ * aborted, the generator is stopped after its next value, and this function throws.
  */
 async function lastOf(values: AsyncIterable<unknown>, context: ToolContext): Promise<unknown> {
   const iterator = values[Symbol.asyncIterator]();

@@ -19,7 +19,7 @@ type RunNode = (context: NodeContext, input: unknown) => AsyncGenerator<Event, v
 export interface NodeRun {
   /** Resolves when an event of the run is stored, or could not be. */
   whenStored(eventId: string): Promise<void>;
-  /** Resolves when all events that the nodes of a workflow have emitted so far are stored. */
+  /** Resolves when all events that the nodes of a workflow have emitted so far are stored, or could not be. */
   whenAllStored(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ const prepared = new WeakSet<LlmAgent>();
 
 /**
  * Lets calls wait inside an agent that is a node of a workflow. Without this, ADK would end such a node without an output and continue with the next node;
- * when the answer comes, ADK would give the node its input again, so that the model asks again. A second call changes nothing.
+ * when the answer comes, ADK would give the node its input again, so that the model asks again. Calling this again for the same agent changes nothing.
  */
 export function pauseAsNode(
   agent: LlmAgent,
@@ -118,9 +118,9 @@ function continued(context: NodeContext, input: unknown): NodeContext {
 /**
  * Prepares the run of a workflow. A run that continues gets the id of the invocation that paused (`continues`, otherwise the invocation of the last
  * answer), because ADK finds the finished nodes by that id. The events in the context are this run's own copy, so this function changes them: it removes
- * answers to calls inside agents that are used as tools, removes `nodeInfo` from events of other invocations, removes the open calls from the events with
- * which nodes paused that have finished since, and gives questions the ids that the nodes gave them. Returns the text that the user gets instead of a run
- * when a question of a node ended without an answer; otherwise null.
+ * answers to calls inside agents that are used as tools, and `nodeInfo` from events of other invocations. If a node has finished after a pause, the event with
+ * which it paused no longer names open calls. Questions get the ids that the nodes gave them. When a question of a node ended without an answer, returns
+ * the text that the user gets instead of a run; otherwise null.
  */
 export function prepareWorkflow(context: InvocationContext, continues?: string): string | null {
   const { events } = context.session;
@@ -200,7 +200,7 @@ function ofNoNode({ nodeInfo: _, ...event }: Event): Event {
   return { ...event, longRunningToolIds: [] };
 }
 
-/** The events with which nodes paused, for the nodes that have finished since. */
+/** The events with which nodes paused, of all nodes that have finished after that. */
 function finishedPauses(events: readonly Event[]): Set<Event> {
   const finished = new Set<Event>();
   const waiting = new Map<string, Event[]>();

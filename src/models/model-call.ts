@@ -22,7 +22,7 @@ export interface CallModelOptions {
   retryPolicy?: Partial<RetryPolicy> | undefined;
   /** Receives partial texts and thoughts; the caller of `callModel` then gets only the other responses. */
   fastPath?: FastPath | undefined;
-  /** Reserves the ids of calls, unless the request has such a function. */
+  /** Reserves the ids of calls. A function that the request carries for that (`addClaim`) is used instead. */
   claim?: ClaimCallId | undefined;
 }
 
@@ -120,7 +120,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     return this;
   }
 
-  /** Calls the provider at once. If `retryAt` is set, it calls the provider at that time. */
+  /** Calls the provider at the time `retryAt`, or at once if that is not set. */
   private begin(): void {
     const { timer } = this.retryPolicy;
     const { retryAt } = this;

@@ -34,7 +34,7 @@ export class ModelFailure extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** The reason why another attempt may succeed; undefined when no attempt will. */
+  /** Why the call failed, if another attempt may succeed; undefined when no attempt will. */
   get reason(): WaitingReason | undefined {
     const { code } = this;
     if (code === '429') return 'rate_limited';
@@ -163,7 +163,7 @@ function codeOf(error: unknown, unwrappedError: ProviderError): FailureCode | un
   return NAMED.find(([pattern]) => pattern.test(named))?.[1];
 }
 
-/** Whether the quota of the account is used up. Google also calls a rate limit a quota; its error has a retry delay. */
+/** Whether the quota of the account is used up. Google's error for a rate limit also speaks of a quota, but has a retry delay. */
 function isQuota({ type, code, message, status = 429, retryAfterMs }: ProviderError): boolean {
   if (status >= 500 || retryAfterMs !== undefined) return false;
   return (

@@ -6,7 +6,10 @@ type BuiltIn = Exclude<keyof Tool, 'functionDeclarations'>;
 /** What a family of Gemini's live models accepts, and how it behaves. */
 export interface LiveFamily {
   name: '2.5' | '3.1' | '3.8' | '3.8 extended thinking';
-  /** Which field of the setup configures thinking. With `level`, the setup always has a thinking level, because the service refuses a setup without one. */
+  /**
+   * What the setup says about thinking. `budget`: the agent's thinking budget, if it has one; `optional level`: the agent's thinking level, if it has one;
+   * `level`: always a level, because the service refuses a setup without one; `none`: nothing.
+   */
   thinking: 'budget' | 'optional level' | 'none' | 'level';
   /** Whether the setup may have `proactivity` and `enableAffectiveDialog`. */
   acceptsMoods: boolean;

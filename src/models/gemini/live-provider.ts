@@ -127,7 +127,10 @@ class GeminiLiveProvider implements LiveProvider {
     if (this.signals === 'refused') REFUSING.add(this.client);
   }
 
-  /** Leaves the service's voice activity detection on in later setups, and returns true, if the service may have refused the setup because it was off. */
+  /**
+   * Handles a failed connection. If the service may have refused the setup because it turns voice activity detection off, later setups leave the detection
+   * on, and this returns true; otherwise false.
+   */
   simplifySetup({ code, message }: ModelFailure): boolean {
     const namesField = /unknown name|invalid value at/i.test(message);
     const isForSignals = code === 'SETUP' && (!namesField || /activity/i.test(message));

@@ -142,7 +142,7 @@ export class LiveCalls {
     return { fresh, responses };
   }
 
-  /** Records that the model cancelled these ids. Returns the calls of which every id is now cancelled, as the ids that ADK knows. */
+  /** Records that the model cancelled these ids. Returns the ids that ADK knows, of the calls that have no other id left. */
   cancel(ids: readonly string[]): string[] {
     const unwanted: string[] = [];
     for (const id of ids) {

@@ -92,7 +92,7 @@ export class LiveLink {
   private handle: string | null = null;
   /**
    * Whether a session was open on this connection. From then on a lost socket is replaced only by resuming that session with its handle: a new
-   * session would lack the input since it opened.
+   * session would lack the input that the user has sent on this connection.
    */
   private wasOpen = false;
   private isBusy = false;
