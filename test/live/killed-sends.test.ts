@@ -181,27 +181,23 @@ async function until(condition: () => boolean, onWake: (next: () => void) => voi
   while (!condition()) await new Promise<void>(onWake);
 }
 
-/** What the conversation came to, in short. */
+/** What the conversation came to, in short. Calls have their names: a turn that is repeated may give its call another id than the turn that was lost. */
 const brief = (messages: Message[]) =>
   messages.map(({ role, parts }) => [
     role,
     ...parts.map((part) =>
-      part.type === 'text'
-        ? part.text
-        : 'toolCallId' in part
-          ? `${part.toolCallId} ${part.state}`
-          : part.type,
+      part.type === 'text' ? part.text : 'toolCallId' in part ? `${part.type} ${part.state}` : part.type,
     ),
   ]);
 
 const WHOLE = [
   ['user', 'where'],
-  ['assistant', 'call-l output-available', 'You are there.'],
+  ['assistant', 'tool-get_location output-available', 'You are there.'],
 ];
 
 const CUT_OFF = [
   ['user', 'where'],
-  ['assistant', 'call-l output-available'],
+  ['assistant', 'tool-get_location output-available'],
 ];
 
 /** What came of it: how often it is on record, what was accepted of the three requests, what went wrong, and whether it ended. */
