@@ -35,11 +35,11 @@ async function completedLater(
   const ran: string[] = [];
   const before = printing(ran, [[call('print', {}, 'call-1')], [text('Printed.')]]);
   const talk = await place.talk(before.options);
-  const said = talk.say('Print');
+  const answer = talk.say('Print');
   await before.started;
   // Over BIDI the server sends nothing when the tool is started.
-  if (place.mode === 'SSE') await said;
-  else said.catch(() => undefined);
+  if (place.mode === 'SSE') await answer;
+  else answer.catch(() => undefined);
   const after = printing(ran, [[text('Printed.')]]);
   const last = await next(talk, after.options);
   expect(await last.complete('call-1', { pages: 2 })).toBe('Printed.');
