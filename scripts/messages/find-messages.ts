@@ -111,7 +111,7 @@ class Finder {
       const [text, level, fields] = [values.get('text'), values.get('level'), values.get('fields')];
       if (values.get('type')?.getText() === "'log'" && text && level)
         for (const one of this.textsOf(text))
-          logs.push({ level: level.getText().slice(1, -1), text: one, fields: keysOf(fields), file });
+          logs.push({ level: level.getText().slice(1, -1), text: one, fields: this.keysOf(fields), file });
       return;
     }
     if (!isCallExpression(node)) return;
@@ -128,7 +128,7 @@ class Finder {
     ) {
       for (const { bindings, at } of this.sitesOf(node, [text]))
         for (const one of this.textsOf(text, bindings))
-          logs.push({ level: name, text: one, fields: keysOf(fields), file: this.fileOf(at) });
+          logs.push({ level: name, text: one, fields: this.keysOf(fields, bindings), file: this.fileOf(at) });
     }
   }
 
@@ -192,17 +192,37 @@ class Finder {
     const [owner] = owners;
     const calls = owner && this.callsOf.get(owner);
     if (!owner || !calls || depth >= MAX_DEPTH) return [{ bindings: new Map(), at: node }];
+    const wanted = new Set(args.map((arg) => this.parameterOf(arg)));
     return calls.flatMap((call) => {
       const bindings = new Map<Node, Node>();
       (owner as Callable).parameters.forEach((parameter, index) => {
         const arg = call.args[index];
         if (arg) bindings.set(parameter, arg);
       });
-      return this.sitesOf(call.node, call.args, depth + 1).map((site) => ({
+      // Only the arguments that are looked for may lead to a caller further up.
+      const given = [...bindings].flatMap(([parameter, arg]) => (wanted.has(parameter) ? [arg] : []));
+      return this.sitesOf(call.node, given, depth + 1).map((site) => ({
         bindings: new Map([...site.bindings, ...bindings]),
         at: site.at,
       }));
     });
+  }
+
+  /** The names of the fields of a log line. What cannot be followed is the function with the fields of every log line of a session. */
+  private keysOf(node: Node | undefined, bindings: Bindings = new Map()): string[] {
+    if (!node) return [];
+    if (isObjectLiteralExpression(node))
+      return node.properties.flatMap((property) => {
+        if (isSpreadAssignment(property)) return this.keysOf(property.expression, bindings);
+        const isNamed = isPropertyAssignment(property) || isShorthandPropertyAssignment(property);
+        return [isNamed ? property.name.getText() : property.getText()];
+      });
+    const parameter = this.parameterOf(node);
+    const bound = parameter && bindings.get(parameter);
+    if (bound) return this.keysOf(bound, bindings);
+    const declared = isIdentifier(node) ? this.declarationOf(node) : undefined;
+    const value = declared && isVariableDeclaration(declared) ? declared.initializer : undefined;
+    return value && isObjectLiteralExpression(value) ? this.keysOf(value, bindings) : ['session'];
   }
 
   /** The parameter that an expression consists of; undefined for any other expression. */
@@ -367,18 +387,6 @@ function valuesOf(node: Node): Map<string, Node> {
   for (const property of node.properties)
     if (isPropertyAssignment(property)) values.set(property.name.getText(), property.initializer);
   return values;
-}
-
-/** The names of the fields of a log line; a spread stands for the fields that name the session. */
-function keysOf(node: Node | undefined): string[] {
-  if (!node) return [];
-  if (!isObjectLiteralExpression(node)) return ['session'];
-  return node.properties.map((property) => {
-    if (isSpreadAssignment(property)) return 'session';
-    return isPropertyAssignment(property) || isShorthandPropertyAssignment(property)
-      ? property.name.getText()
-      : property.getText();
-  });
 }
 
 /** Whether an object is the outcome of a tool call. */

@@ -80,6 +80,17 @@ describe('log lines and errors', () => {
     expect(counts.every((count) => count > 10)).toBe(true);
   });
 
+  test('are listed with all their fields and the file that writes them, where a function is called with both', () => {
+    expect(messages.logs.filter(({ text }) => text.startsWith('a connection was rejected'))).toEqual([
+      {
+        level: 'warn',
+        text: 'a connection was rejected: see code and why',
+        fields: ['request', 'code', 'why', 'address'],
+        file: 'src/server/socket/sockets.ts',
+      },
+    ]);
+  });
+
   test('that reach a client have a code of the table', () => {
     const codes = new Set(messages.protocol.map(({ kind }) => kind));
     // These codes are found at run time, by the number with which a socket closed.

@@ -72,6 +72,7 @@ describe('errors in plain words', () => {
       ['Your decision was not accepted', false, null, 'answer_refused: said the server'],
       {},
     ],
+    ['too_slow', ['Your connection is slow or was lost', true, null, 'too_slow: said the server'], {}],
     ['taken_over', ['Open elsewhere', true, null, 'taken_over: said the server'], {}],
     ['some_new_code', ['Not accepted', false, null, 'some_new_code: said the server'], {}],
   ])('%s', (code, expected, extra) => {

@@ -37,8 +37,10 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'flooded':
       return [m.rateTitle, m.rateText, true];
     case 'busy':
-    case 'too_slow':
       return [m.busyTitle, m.busyText, true];
+    case 'too_slow':
+    case 'idle':
+      return [m.slowTitle, m.slowText, true];
     case 'cut_off':
       return [m.cutTitle, m.cutStoredText, true];
     case 'model_error':
@@ -46,7 +48,6 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'model_not_configured':
       return [m.unconfiguredTitle, m.texts(error.message) || m.unconfiguredText, false];
     case 'internal':
-    case 'idle':
       return [m.serverTitle, m.serverText, true];
     case 'moved':
     case 'shutting_down':

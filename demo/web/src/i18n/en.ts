@@ -346,6 +346,8 @@ export const en = {
     serverText: 'Trying again often helps.',
     lostTitle: 'The server can’t be reached',
     lostText: 'Check that the server is running and that you are online.',
+    slowTitle: 'Your connection is slow or was lost',
+    slowText: 'The server closed it. Check your network and try again.',
     kept: ' Your message is saved here.',
     cutTitle: 'Cut off',
     cutText: 'The server stopped during this answer, and the rest is lost. You can try again.',
