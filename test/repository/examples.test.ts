@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../examples/express/agent.ts';
 import { createApp } from '../../examples/express/app.ts';
@@ -81,4 +83,19 @@ test('the Next.js example serves the agent from its catch-all route', async () =
   );
   await station.close();
   expect([health.status, foreign.status]).toEqual([200, 403]);
+});
+
+test('an example with the packed library has its own tsconfig.json and vitest.config.ts, so that tsx and vitest do not use those of the repository', () => {
+  const folder = join(import.meta.dirname, '../../examples');
+  const packed = readdirSync(folder).filter((name) =>
+    readFileSync(join(folder, name, 'README.md'), 'utf8').includes('npm install --no-save ../../duologue-'),
+  );
+  expect(packed).toEqual(['express', 'nextjs', 'testing-an-agent', 'webhook']);
+  for (const name of packed) {
+    const project = join(folder, name);
+    const scripts = readFileSync(join(project, 'package.json'), 'utf8');
+    const paths = /"paths"|"extends"/;
+    expect(readFileSync(join(project, 'tsconfig.json'), 'utf8'), name).not.toMatch(paths);
+    expect(existsSync(join(project, 'vitest.config.ts')), name).toBe(scripts.includes('"vitest run"'));
+  }
 });
