@@ -2,13 +2,17 @@ import { AgentTool, LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { defineTool } from '../../src/adk/index.ts';
 import { Grammar, type Message } from '../../src/protocol/index.ts';
+import type { DuologueOptions } from '../../src/server/index.ts';
 import { harness, say } from '../support/harness.ts';
 import { call, calls, ScriptedModel, type ScriptedTurn, text } from '../support/scripted-model.ts';
 import { sdks } from '../support/sdks.ts';
 import { cards, client } from './support/chat.ts';
 
 /** A server whose agent uses two agents as tools, one inside the other. Each has a tool that asks. */
-function bank(turns: Record<'outer' | 'banker' | 'teller', readonly ScriptedTurn[]>) {
+function bank(
+  turns: Record<'outer' | 'banker' | 'teller', readonly ScriptedTurn[]>,
+  options: Partial<DuologueOptions> = {},
+) {
   const ran: string[] = [];
   const act = defineTool({
     name: 'act',
@@ -34,7 +38,7 @@ function bank(turns: Record<'outer' | 'banker' | 'teller', readonly ScriptedTurn
   });
   const model = new ScriptedModel(turns.outer);
   const agent = new LlmAgent({ name: 'assistant', model, tools: [act, new AgentTool({ agent: banker })] });
-  return { ...harness([], [], { agent }), ran };
+  return { ...harness([], [], { agent, ...options }), ran };
 }
 
 const ask = (name: string) => call(name, { request: 'go' });
@@ -83,6 +87,37 @@ describe.each(sdks)(
         expect(exchanges.map(({ status }) => status)).toEqual(Array(helper === approval ? 4 : 5).fill(200));
       },
     );
+
+    it('[C8c] [C8b] the tool-calls helper sends the confirmations of calls inside, in the confirmation dialect', async () => {
+      const made = bank(
+        {
+          outer: [[ask('banker')], [text('All is done.')]],
+          banker: [[call('act')], [call('act')], [text('I did it.')]],
+          teller: [],
+        },
+        { confirmations: 'tool' },
+      );
+      const { chat, answer, quiet, exchanges } = client(sdk, made.duologue, {
+        sendAutomaticallyWhen: toolCalls,
+      });
+      await chat.sendMessage({ text: 'go' });
+      await quiet();
+      for (let round = 0; round < 2; round++) {
+        const open = answer().parts.findLast(
+          (part) => 'toolCallId' in part && part.state === 'input-available',
+        );
+        if (open?.type !== 'tool-adk_request_confirmation' || !('toolCallId' in open))
+          throw new Error(`No confirmation waits: ${shape(answer()).join(', ')}`);
+        const { toolCallId } = open;
+        const tool = 'adk_request_confirmation';
+        await chat.addToolOutput({ tool, toolCallId, output: { confirmed: true } } as never);
+        await quiet();
+      }
+      expect(made.ran).toEqual(['banker', 'banker']);
+      expect(answer().parts.findLast(({ type }) => type === 'text')).toMatchObject({ text: 'All is done.' });
+      expect(chat.status).toBe('ready');
+      expect(exchanges.length).toBeLessThanOrEqual(4);
+    });
 
     it('[C8c] an approval is sent after a reload as well', async () => {
       const made = bank({

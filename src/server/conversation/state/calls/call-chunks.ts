@@ -56,8 +56,7 @@ export class CallChunks {
     const { runsOn, approvalId, question, expiresAt } = call.record;
     const expiry = expiresAt === null ? {} : { expiresAt };
     const asked = call.asksForAnswer && question ? { question: { ...question, ...expiry } } : {};
-    if (this.context.policy.hasResponse && this.steps.beginsWith(call.record, draft))
-      this.messages.say(draft, { type: 'start-step' });
+    this.beginStep(call.record, draft);
     this.sayCall(
       call.record,
       { runsOn, asks: approvalId !== null, ...asked, ...agentsOf(call.record) },
@@ -97,7 +96,14 @@ export class CallChunks {
     const confirmation = confirmationOf(call.record);
     if (!confirmation) return;
     call.setConfirming(true);
+    this.beginStep(call.record, draft);
     this.sayCall(confirmation, { runsOn: 'client', asks: false, ...agentsOf(call.record) }, draft);
+  }
+
+  /** Over SSE: begins a step before a call inside an agent that is used as a tool, when `CallSteps` says so. */
+  private beginStep(call: CallRecord, draft: Draft): void {
+    if (this.context.policy.hasResponse && this.steps.beginsWith(call, draft))
+      this.messages.say(draft, { type: 'start-step' });
   }
 
   /** With `confirmations: 'tool'`: sends the output of the confirmation, if it is open, and announces the call. Otherwise does nothing. */
