@@ -17,20 +17,20 @@ export class BrowserTools {
   readonly #calls: ToolCalls;
   readonly #requests: Requests;
   readonly #runner: ToolRunner;
-  /** The connection of this page; null before the first one. */
+  /** The id of the newest connection of this page; null before the first connection. */
   #connectionId: string | null = null;
-  /** The id of the active connection; null when there is none, undefined when the server does not report it. */
+  /** The id of the active connection; null when no connection is active, undefined when the server does not report it. */
   #activeId: string | null | undefined;
   /** The ids of the messages that this page requested or whose calls it answered, and the ids of these calls. */
   readonly #own = new Set<string>();
-  /** The ids of calls that this page does not run. They were due before it became active, so the page that was active then runs them. */
+  /** The ids of calls that this page does not run. They were due before this page became active, so the page that was active before runs them. */
   readonly #elsewhere = new Set<string>();
   #isTurnOver = true;
-  /** The message of the newest `start` chunk, which the chunks after it belong to. */
+  /** The id of the message that the newest `start` chunk named. The chunks after that chunk belong to this message. */
   #messageId: string | undefined;
   /** The ids of messages that ended with an error. */
   readonly #failed = new Set<string | undefined>();
-  /** The ids of calls that got their outcome since the newest `start` chunk, without replays. */
+  /** The ids of calls that got their outcome since the newest `start` chunk. Outcomes in replayed chunks do not count. */
   readonly #settled = new Set<string>();
   #hasWarned = false;
 
@@ -60,12 +60,12 @@ export class BrowserTools {
     this.#setActive(floor, connectionId);
   }
 
-  /** Records which connection is the active one; null when none is. */
+  /** Records the id of the active connection; null when no connection is active. */
   setActive(connectionId: string | null): void {
     this.#setActive(connectionId, this.#connectionId);
   }
 
-  /** Records that this message will answer a request of this page, which the server accepted. */
+  /** Records that the server accepted a request of this page, and will answer the request with this message. */
   expect(messageId: string): void {
     this.#own.add(messageId);
     // Over HTTP, chunks of the message may arrive before the acceptance of the request. When a call of the message got its outcome by then, this
@@ -112,8 +112,8 @@ export class BrowserTools {
   }
 
   /**
-   * Sends the answers in a message. Over a link that batches answers, it first runs the browser tools that the answers approve. It then sends nothing
-   * if `isWanted` returns false, because the chat no longer reads the response.
+   * Sends the answers in a message. Over a link that batches answers, it first runs the browser tools that the answers approve. If
+   * `isWanted` then returns false, the chat no longer reads the response, and nothing is sent.
    */
   async send(
     messageId: string,
@@ -168,7 +168,7 @@ export class BrowserTools {
   #settle(toolCallId: string, isReplay: boolean): void {
     const call = this.#calls.get(toolCallId);
     if (!call?.optimistic) return this.#runner.cancel(toolCallId);
-    // The server itself gives the call of an optimistic tool its output. The browser then runs the tool only for its effect on the page.
+    // The server itself makes the output of an optimistic tool. The browser then runs the tool only for its effect on the page.
     if (!isReplay && this.#isForThisPage(call)) void this.#runner.run(call);
   }
 

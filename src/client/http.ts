@@ -31,7 +31,7 @@ export interface SessionEntry {
   updatedAt: number;
   /** Whether an approval request or a question of the session waits for the user and has not expired. */
   isWaiting: boolean;
-  /** Whether the last answer failed or was cut off. */
+  /** Whether the last message of the agent failed or was cut off. */
   hasFailed: boolean;
 }
 
@@ -43,9 +43,9 @@ export interface StoredSession extends Partial<SessionEntry> {
   isRunning: boolean;
 }
 
-/** A page of a session: its newest messages, or those before one of them. */
+/** A page of a session: its newest messages, or the messages before a given message. */
 export interface SessionPage extends StoredSession {
-  /** The id to pass as `before` for the previous page; null on the first page of the conversation. */
+  /** The id to pass as `before` for the page of older messages; null when there are no older messages. */
   older?: string | null;
 }
 
@@ -156,14 +156,14 @@ export class DuologueHttp {
     return response !== null && ((await response.json()) as { stopped: boolean }).stopped;
   }
 
-  /** Signs in with a key. The server sets a cookie for it. */
+  /** Signs in with a key. The server sets a cookie, which later requests use instead of the key. */
   async login(key: string): Promise<void> {
     await this.send('POST', '/login', { key });
   }
 
   /**
    * Asks the server why no connection to it opens, because a browser hides how a server answered a WebSocket handshake. Resolves with
-   * null when a retry may succeed, and with an error when none can. The error `upgrade_required` means that the server works, but that
+   * null when a retry may succeed, and with an error when no retry can. The error `upgrade_required` means that the server works, but that
    * no WebSocket to it opens.
    */
   async findCause(): Promise<ProtocolError | null> {

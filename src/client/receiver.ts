@@ -204,7 +204,7 @@ export class Receiver {
     this.#options.onActive?.(this.#tools.isActive, connectionId === null);
   }
 
-  /** Handles the acceptance of a request, which names the message that will answer it. */
+  /** Handles the acceptance of a request. The acceptance names the message that will answer the request. */
   #accept({ requestId, messageId }: AcceptedRequest): void {
     if (!this.#requests.accept(requestId, messageId) || messageId === undefined) return;
     // Over HTTP, the answer may start before the acceptance arrives.
@@ -217,8 +217,8 @@ export class Receiver {
     const request = this.#requests.reject(error);
     if (!request) return;
     const { response, answers = [], settle } = request;
-    // The page may send answers again after a retryable error. It may also answer a question again whose answer was refused, because the question
-    // stays open. A refused decision is final.
+    // The page may send answers again after a retryable error. When the server refused the answer to a question, the page may
+    // answer that question again, because the question stays open. A refused decision is final.
     this.#calls.unmarkSent(
       error.retryable
         ? answers
@@ -244,7 +244,7 @@ export class Receiver {
   }
 
   #report({ messageId, isNew }: Pending): void {
-    // Report it in a later task, because the chat may still be processing the message that just ended. If a response reads the chunks by then,
+    // Report the message in a later task, because the chat may still be processing the message that just ended. If a response reads the chunks by then,
     // there is nothing to report.
     this.#timers.after(0, () => {
       if (this.#responses.isBuffered(messageId)) this.#options.onPending?.({ messageId, isNew });

@@ -25,7 +25,7 @@ import { type AnswerMemory, ToolCalls } from './tool-calls.ts';
 
 /** Options of every transport. */
 export interface TransportOptions extends ExecutorOptions, ReceiverOptions, ConnectionOptions {
-  /** The session. Default: the id of the chat. */
+  /** The id of the session. Default: the id of the chat. */
   sessionId?: string | undefined;
   /**
    * What `stop()` of the chat does: it interrupts the agent (default), or only detaches from the response while the agent continues.
@@ -228,8 +228,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   /**
-   * Stops the agent. The server ends the response that is being read. `played`: how much of its sound the user heard; by default the
-   * player of the connection stops and reports it.
+   * Stops the agent. The server ends the response that is being read. `played`: how much of the agent's sound the user heard; by
+   * default the player of the connection stops and reports this.
    */
   interrupt(played: Played | undefined = this.connection.player?.silence()): void {
     this.#tools.cancelAll();
@@ -261,7 +261,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return this.#receiver.isOutOfOrder;
   }
 
-  /** Asks the server for the newest messages of the conversation in its order. They arrive with `onReset`. */
+  /** Asks the server for the newest messages of the conversation in the order of the server. They arrive with `onReset`. */
   resync(): void {
     this.#receiver.resync();
   }
@@ -333,7 +333,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const opened = this.#receiver.read(target.id, { expects, repeats });
     const { number } = opened;
     for (const { message, answers } of answered) {
-      // Only a rejection of the answers to the target fails the response.
+      // The response fails only if the server rejects the answers in the target message, not those in other messages.
       const response = message === target ? number : undefined;
       void this.#tools.send(message.id, answers, { response, extras: options }, () =>
         this.#receiver.isRead(number),

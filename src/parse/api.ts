@@ -60,7 +60,7 @@ export type PartKind =
   | 'refusal'
   | 'call'
   | 'customCall'
-  /** A call of one of the provider's tools; `code` is one that runs code. */
+  /** `builtin` is a call of one of the provider's tools; `code` is such a call that runs code. */
   | 'builtin'
   | 'code'
   | 'compaction';

@@ -11,8 +11,8 @@ export interface FrameSink {
 }
 
 /**
- * Cuts a stream of text or bytes into events. `end` returns true when the stream was cut, because it stopped in the middle of an
- * event or of a JSON array, or because a checksum was wrong.
+ * Cuts a stream of text or bytes into events. `end` returns true when the stream was cut: it stopped in the middle of an event
+ * or of a JSON array, or a checksum was wrong.
  */
 export interface Framing<In> {
   push(chunk: In): void;

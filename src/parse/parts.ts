@@ -31,8 +31,8 @@ function readReasoning(out: Output, item: Obj): void {
 }
 
 /**
- * Returns who runs a tool that the provider defines. The client runs computer, shell and patch tools unless the item names a remote
- * environment, answers MCP approval requests, and runs the items with `execution: 'client'`.
+ * Returns who runs a tool that the provider defines. The client runs computer, shell and patch tools, unless the item names a remote
+ * environment. It also answers MCP approval requests, and runs the items with `execution: 'client'`.
  */
 function executorOf(item: Obj, type: string): ToolUse['executor'] {
   const local = (obj(item.environment).type ?? 'local') === 'local';

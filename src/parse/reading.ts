@@ -41,7 +41,7 @@ export interface Citation {
   type: string;
   url: string | null;
   title: string | null;
-  /** The text of the source that is quoted. */
+  /** The quoted text of the source. */
   text: string | null;
   /** The provider's own object, by reference. */
   raw: unknown;

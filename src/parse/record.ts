@@ -17,7 +17,7 @@ export interface ParsedResponse extends ResponseFacts {
   detected: boolean;
   /** Whether the response arrived as events of a stream. */
   streamed: boolean;
-  /** `planning` when the client has a tool to run, `response` when there is other content, null when there is none. */
+  /** `planning` when the client has a tool to run, `response` when there is other content, null when there is no content. */
   subtype: 'planning' | 'response' | null;
   /** The whole body, or the body folded from a stream. Only with the option `raw`. */
   raw?: unknown;

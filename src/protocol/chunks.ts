@@ -44,7 +44,7 @@ export type TokenUsage = NonNullable<MessageMetadata['usage']>;
 /** A part of the answer's text that the model attributes to a source. */
 export type Citation = NonNullable<MessageMetadata['citations']>[number];
 
-/** A request that the server accepted; `messageId` is the message in which the agent answers it. */
+/** A request that the server accepted; `messageId` is the id of the message in which the agent answers the request. */
 export type AcceptedRequest = Exact<z.infer<typeof acceptedRequest>>;
 
 /** A call that waits for the user or for a client. */

@@ -129,7 +129,7 @@ export const BINARY_HEADER = 8;
 export interface BinaryFrame {
   kind: (typeof BINARY)[keyof typeof BINARY];
   sampleRate: number;
-  /** The number of the utterance that the server's sound belongs to. Frames of clients have none: its three bytes are then 0. */
+  /** The number of the utterance that the server's sound belongs to. Frames of clients have no utterance: its three bytes in the header are then 0. */
   utterance?: number;
   payload: Uint8Array;
 }

@@ -37,7 +37,7 @@ export const ERRORS = {
   answer_refused: { status: 409, retryable: false },
   /** Another connection of the session became the active one, and this client cannot stay connected beside it. */
   taken_over: { status: 409, close: 4001, retryable: false },
-  /** The session has reached its size limit (S26); start another one. */
+  /** The session has reached its size limit (S26); start another session. */
   session_full: { status: 413, retryable: false },
   /** A part of the request is larger than rule A1 allows. */
   too_large: { status: 413, close: 1009, retryable: false },

@@ -57,7 +57,7 @@ export function ownDataNameFault(name: string): string | null {
 }
 
 /**
- * Validates a value for data that the application declared, and returns it as its schema transforms it. Throws an error when the name
+ * Validates a value for data that the application declared, and returns the value that the schema makes of it. Throws an error when the name
  * is not declared, the value does not fit, or the schema validates asynchronously. The text of the error continues a sentence about the
  * data: `it does not fit its schema: …`.
  */

@@ -32,7 +32,7 @@ export class Conversation {
   readonly #listeners = new Listeners<[]>();
   readonly #executors: Executors;
   #state: ConversationState;
-  /** The id of the message whose decision the next `chat.sendMessage()` without a message sends; null when no decision waits. */
+  /** The id of the message with a decision that the chat has not sent yet; null without such a message. `chat.sendMessage()` without a message sends it. */
   #decided: string | null = null;
   /** Whether the messages of the chat have a decision that the chat has not sent yet. */
   #isDeciding = false;
@@ -254,8 +254,8 @@ export class Conversation {
   }
 
   /**
-   * Asks the server for its newest messages in its order, if two pages sent messages at the same moment and the chat is not reading an answer. Returns
-   * whether it asked.
+   * Asks the server for the newest messages in the order of the server, if two pages sent messages at the same moment and the chat is not reading an
+   * answer. Returns whether it asked.
    */
   #resyncIfNeeded(): boolean {
     const isNeeded = this.#live.isOutOfOrder && this.chat.status !== 'streaming';
@@ -265,7 +265,7 @@ export class Conversation {
 
   async #reconnectToStream(request: ReconnectOptions): Promise<ReadableStream | null> {
     const stream = await this.#live.reconnectToStream(request);
-    // Call it in a later task, because the chat sets its status to `streaming` only after this function has returned.
+    // Call `#onResumed` in a later task, because the chat sets its status to `streaming` only after this function has returned.
     setTimeout(() => this.#onResumed(), 0);
     return stream;
   }
@@ -344,8 +344,8 @@ export class Conversation {
   }
 
   /**
-   * Shows chunks that no response has read. Where possible, it lets the chat read them as a response. Otherwise it adds them to the message
-   * itself.
+   * Shows chunks that no response has read. Where possible, it lets the chat read them as a response. Otherwise it adds the chunks to the shown
+   * message.
    */
   #showPending(): void {
     // The messages that are being loaded will replace the shown ones.

@@ -68,8 +68,8 @@ export class ShownMessages {
   }
 
   /**
-   * Replaces the shown messages with the messages of the server. `older` is the id of the first of these, if the server has messages before
-   * it; shown messages before that one stay. An answer whose end the server lost in a crash keeps the text that the page has shown.
+   * Replaces the shown messages with the messages of the server. `older` is the id of the first message of the server, if the server has
+   * messages before it. Shown messages before that first message stay. An answer whose end the server lost in a crash keeps the text that the page has shown.
    */
   reset(messages: readonly Message[], older?: string): void {
     const shown = this.#chat.messages;

@@ -23,7 +23,7 @@ export type UseDuologueOptions<
   METADATA = unknown,
 > = Omit<ConversationOptions, 'sessionId' | 'tools' | 'messages' | 'onData' | 'onFinish'> &
   ExecutorOption<'tools', Message<TOOLS>> & {
-    /** The session to continue. Without one, a new session starts. */
+    /** The id of the session to continue. Without an id, a new session starts. */
     sessionId?: string | undefined;
     /** The messages of the session, if the page has them already. Without this option, the messages are loaded from the server. */
     messages?: Message<TOOLS, SCHEMAS, METADATA>[] | undefined;
@@ -55,7 +55,7 @@ export interface UseDuologueHelpers<
     reload(): Promise<void>;
     /** Whether the server has messages before the first one of `messages`: a long conversation is read in pages, newest first. */
     hasOlder: boolean;
-    /** Reads the page of messages before the first one of `messages`, and shows it before that one. */
+    /** Reads the page of messages before the first one of `messages`, and adds these messages at the start of `messages`. */
     loadOlder(): Promise<void>;
   } & ConversationState['history'];
   /** The decisions that the agent waits for, in order. */

@@ -63,7 +63,7 @@ export class PlayoutBuffer {
     this.#capacity = rate * maxSeconds;
   }
 
-  /** Adds samples of an utterance. `at` is the position of the first one. Samples that arrived before are dropped. */
+  /** Adds samples of an utterance. `at` is the position of the first one. Ignores samples that an earlier call already added. */
   push(n: number, at: number, samples: Float32Array): void {
     if (n === this.#unwanted) return;
     const newest = this.#newest;
@@ -110,7 +110,7 @@ export class PlayoutBuffer {
     out.fill(0, filled);
   }
 
-  /** Copies the rest of the first piece of a run to `out`, as far as it fits. Returns the number of samples. */
+  /** Copies the rest of the first piece of a run to `out`, as far as it fits. Returns the number of copied samples. */
   #play(run: Run, out: Float32Array, from: number): number {
     const [piece = new Float32Array()] = run.pieces;
     const count = Math.min(out.length - from, piece.length - run.offset);
@@ -157,7 +157,7 @@ export class PlayoutBuffer {
     this.place = place;
   }
 
-  /** Removes and returns the next samples, or as many as there are. */
+  /** Removes and returns the next `count` samples, or all of them if fewer are queued. */
   #take(count: number): Float32Array {
     const taken = new Float32Array(Math.min(count, this.queued));
     for (let filled = 0; filled < taken.length; ) {

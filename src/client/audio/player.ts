@@ -126,10 +126,12 @@ export class AudioPlayer {
   async setOutput(deviceId: string): Promise<void> {
     const context = this.#context as AudioContext & { setSinkId?: (id: string) => Promise<void> };
     if (!context.setSinkId) throw new AudioError('unsupported');
-    await context.setSinkId(deviceId).catch((cause: unknown) => Promise.reject(AudioError.from(cause)));
+    await context
+      .setSinkId(deviceId)
+      .catch((cause: unknown) => Promise.reject(AudioError.from(cause, 'loudspeaker')));
   }
 
-  /** Plays a piece after the previous ones. Samples that arrived before are dropped. */
+  /** Plays a piece after the previous pieces. Ignores samples that an earlier piece already contained. */
   play({ n, at, sampleRate, pcm }: Sound): void {
     if (n === this.#unwanted) return;
     const placeOf = (samples: number) => Math.round((samples * SAMPLE_RATE) / sampleRate);
@@ -164,7 +166,7 @@ export class AudioPlayer {
     return heard;
   }
 
-  /** How much of the current or last utterance the loudspeaker has played; null before the first one. */
+  /** How much of the current or last utterance the loudspeaker has played; null before the first utterance. */
   get heard(): Heard | null {
     const { place, isPlaying, queued, time } = this.#report;
     if (!place) return null;

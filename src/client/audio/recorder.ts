@@ -59,7 +59,7 @@ export class AudioRecorder {
       await starting;
     } catch (cause) {
       if (this.#starting === starting) this.#starting = null;
-      throw AudioError.from(cause);
+      throw AudioError.from(cause, 'microphone');
     }
   }
 
@@ -105,7 +105,7 @@ export class AudioRecorder {
         ...constraints,
       },
     });
-    // Set no sample rate here, so that the context has that of the device: Firefox does not connect a microphone to a context with another rate.
+    // Set no sample rate here, so that the context uses the rate of the microphone: Firefox does not connect a microphone to a context with another rate.
     const context = new AudioContext();
     try {
       await context.audioWorklet
@@ -125,7 +125,7 @@ export class AudioRecorder {
       for (const track of stream.getTracks()) {
         track.addEventListener('ended', () => {
           void this.stop();
-          this.#options.onLost?.(new AudioError('unplugged'));
+          this.#options.onLost?.(new AudioError('unplugged', undefined, 'microphone'));
         });
       }
       await context.resume();

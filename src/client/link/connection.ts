@@ -33,7 +33,7 @@ export interface ConnectionOptions {
   heartbeatMs?: number | undefined;
 }
 
-/** The timeout of a handshake. A node may have to wait for the end of a dead node's lease before it can answer; this timeout is longer. */
+/** The timeout of a handshake. A server node may have to wait until the lease of a dead node ends before it can answer; this timeout is longer. */
 const HANDSHAKE_MS = 10_000;
 /** How long a link may take to answer a ping after the page became visible again or the network came back. */
 const RETURN_MS = 5_000;
@@ -71,7 +71,7 @@ export class Connection {
   #link: Link | null = null;
   #sessionId: string | null = null;
   #attempt = 0;
-  /** The close code and reason of a link that the server closed as `unauthorized`. The next attempt to connect is then the last one. */
+  /** The close code and reason of a link that the server closed as `unauthorized`. If the next attempt to connect also fails, the connection stays closed. */
   #signedOut: { code: number; reason: string } | null = null;
   /**
    * The text of the error that `findCause` returned after the last attempt. While a server starts, a proxy may answer for it. So most errors are final

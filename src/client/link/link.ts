@@ -83,7 +83,7 @@ export interface LinkKind {
   readonly batchesAnswers: boolean;
   /** Whether the connection closes the link while the page is hidden and expects nothing, because browsers allow only six HTTP/1.1 connections to a server. */
   readonly pausesWhenHidden: boolean;
-  /** Opens a link. The link stays open until the connection closes it or it reports `onClose`. */
+  /** Opens a link. The link stays open until the connection closes it, or the link reports `onClose`. */
   open(target: LinkTarget, events: LinkEvents): Link;
   /** Asks the server why no link opens. Resolves with null when a retry may succeed, else with the error. */
   findCause?(): Promise<ProtocolError | null>;

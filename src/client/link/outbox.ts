@@ -8,7 +8,7 @@ export interface OutgoingRequest {
   requestId: string;
   frame: OutgoingFrame;
   /**
-   * Whether the request is a message that the user typed. Only such a request fails when too many wait; the number of answers is limited by the
+   * Whether the request is a message that the user typed. Only such a request fails when too many requests wait; the number of answers is limited by the
    * number of calls.
    */
   isTyped?: true;

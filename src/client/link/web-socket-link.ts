@@ -107,8 +107,8 @@ class WebSocketLink implements Link {
   }
 
   /**
-   * Opens the socket with the key that the function returns. A `TypeError` of the function is treated as a lost connection, because `fetch` reports a
-   * missing network with it. Any other error is treated as `unauthorized`.
+   * Opens the socket with the key that the function returns. A `TypeError` of the function is treated as a lost connection, because `fetch`
+   * throws a `TypeError` when there is no network. Any other error is treated as `unauthorized`.
    */
   async #openWith(key: () => string | Promise<string>, target: LinkTarget): Promise<void> {
     try {

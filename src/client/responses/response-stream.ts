@@ -27,7 +27,7 @@ const FLOOD_FACTOR = 6;
 /**
  * One response as `useChat` reads it. The first delta is passed on at once, and the deltas that follow within the window are passed on as
  * one. So the page draws the text once for each window instead of once for each word. All other chunks are passed on at once. The order
- * stays.
+ * of the chunks does not change.
  */
 export class ResponseStream {
   readonly readable: ReadableStream<Chunk>;

@@ -23,7 +23,7 @@ export class Responses {
   readonly #messages = new Map<string, StreamedMessage>();
   /** Responses to requests that the server has not accepted yet, by request id. */
   readonly #expected = new Map<string, ResponseSink>();
-  /** The message of the newest `start` chunk, which the chunks after it belong to. */
+  /** The message that the newest `start` chunk named. The chunks after that chunk belong to this message. */
   #current: StreamedMessage | null = null;
 
   /** `shows`: whether the page shows a message that it did not read from a response, e.g. one that it loaded over HTTP. */
@@ -64,7 +64,7 @@ export class Responses {
       const { messageId } = chunk;
       const isNew = !this.#messages.has(messageId);
       this.#current = this.#find(messageId);
-      // The page already shows this message, for example because it loaded it over HTTP. Only the chunks of its continuation arrive here.
+      // The page already shows this message, for example because the page loaded the message over HTTP. Only the chunks of its continuation arrive here.
       if (isNew && !isReplay && this.#shows(messageId)) this.#current.show();
       else if (isNew) this.#current.expect();
       this.#current.start();
@@ -143,7 +143,7 @@ export class Responses {
     return chunks;
   }
 
-  /** The id of the oldest message that is buffered from its first chunk on; null when there is none. */
+  /** The id of the oldest message that is buffered from its first chunk on; null when no message is. */
   get unread(): string | null {
     return this.#all.find(({ isUnread }) => isUnread)?.id ?? null;
   }

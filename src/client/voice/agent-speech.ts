@@ -5,7 +5,7 @@ import type { ConnectionEvent, Played } from '../link/index.ts';
 
 /**
  * In a new epoch (a new log), the server numbers utterances from 1 again. This value is then added to the numbers for the player, so that no number is
- * used twice. It is larger than every number of a server, which has 24 bits.
+ * used twice. The numbers of a server have 24 bits, so this value is larger than all of them.
  */
 const EPOCH = 2 ** 24;
 

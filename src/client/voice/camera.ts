@@ -47,15 +47,16 @@ export class Camera {
    * called before the camera has started.
    */
   async start(): Promise<MediaStream> {
+    const { source = 'camera' } = this.#options;
     this.#starting ??= this.#open();
     const starting = this.#starting;
     try {
       const stream = await starting;
-      if (this.#starting !== starting) throw new AudioError('unplugged');
+      if (this.#starting !== starting) throw new AudioError('unplugged', undefined, source);
       return stream;
     } catch (cause) {
       if (this.#starting === starting) this.#starting = null;
-      throw AudioError.from(cause);
+      throw AudioError.from(cause, source);
     }
   }
 
@@ -80,7 +81,7 @@ export class Camera {
     for (const track of stream.getTracks()) {
       track.addEventListener('ended', () => {
         this.stop();
-        onLost?.(new AudioError('unplugged'));
+        onLost?.(new AudioError('unplugged', undefined, source));
       });
     }
     this.#video.srcObject = stream;

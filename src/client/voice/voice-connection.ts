@@ -35,7 +35,7 @@ export class VoiceConnection {
     return this.#transport?.connection ?? null;
   }
 
-  /** Uses a transport from now on; with null, none. Returns whether the transport changed. */
+  /** Uses a transport from now on; null detaches the current one. Returns whether the transport changed. */
   attach(transport: VoiceTransport | null, chatId: string): boolean {
     this.#chatId = chatId;
     if (transport === this.#transport) return false;

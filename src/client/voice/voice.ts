@@ -61,8 +61,8 @@ export class Voice {
         position: () => this.#agent?.position ?? null,
         silence: () => {
           const played = this.#agent?.silence() ?? [];
-          // The caller sends an `interrupt` without a message id for the newest message. So this page reports itself how much the user heard of an
-          // earlier message.
+          // The caller sends an `interrupt` without a message id for the newest message. So report here how much the user heard of an earlier
+          // message.
           const last = played.pop();
           this.#reportPlayed(played);
           return last && { playedMs: last.playedMs };

@@ -1,4 +1,4 @@
-import type { AudioErrorCode } from 'duologue/client/voice';
+import type { AudioError, AudioErrorCode } from 'duologue/client/voice';
 import type { AuditLine } from '../audit/audit-line.ts';
 import type { Kind, Wait } from '../inspector/rows.ts';
 
@@ -177,17 +177,25 @@ export const en = {
     tryAgain: 'Try again',
     englishOnly: 'Without a model key, voice understands English only.',
     dismiss: 'Dismiss',
+    /** The words for `{device}` in `errors`. */
+    errorDevices: {
+      microphone: 'microphone',
+      camera: 'camera',
+      screen: 'shared screen',
+      loudspeaker: 'speaker',
+      unknown: 'device',
+    } satisfies Record<NonNullable<AudioError['device']> | 'unknown', string>,
     errors: {
       deaf: 'This model can’t hear. Please write instead.',
       unreachable: 'There is no connection to the server.',
       elsewhere: 'The microphone is off: the conversation continues in another tab or on another device.',
-      refused: 'The device is not allowed. Allow it for this page in the browser’s settings.',
-      none: 'The device was not found. Connect it, or choose another one.',
-      busy: 'The device can’t be used. Another program may be using it.',
+      refused: 'This page may not use the {device}. Allow it in the browser’s settings.',
+      none: 'The {device} was not found. Connect it, or choose another one.',
+      busy: 'The {device} can’t be used. Another program may be using it.',
       insecure: 'Microphones and cameras only work on https pages or on localhost.',
       unsupported: 'This browser can’t do this. Please use a current one.',
       worklet: 'A part of the page could not be loaded. Please reload.',
-      unplugged: 'The device was disconnected. Your words until then were heard.',
+      unplugged: 'The {device} was disconnected. What it recorded until then was sent.',
     } satisfies Record<AudioErrorCode, string>,
   },
 };

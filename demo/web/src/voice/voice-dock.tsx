@@ -102,7 +102,10 @@ export default function VoiceDock({
         <Banner
           id="voice-error"
           icon={<CircleAlert className="size-4" />}
-          text={words.errors[shownError.code]}
+          text={words.errors[shownError.code].replace(
+            '{device}',
+            words.errorDevices[shownError.device ?? 'unknown'],
+          )}
           look="border-bad-line bg-bad-tint"
         >
           <Button
