@@ -2,7 +2,7 @@ import type { Chunk, ProtocolError } from '../../protocol/index.ts';
 import type { Requester } from '../registry/session.ts';
 import { type AcceptedRequest, MAX_REQUESTS } from '../store/store.ts';
 
-/** The ids of a request, and the connection that it came over. */
+/** The ids of a request, and the connection over which the request came. */
 export interface RequestNames {
   /** The `requestId` of the client. */
   name?: string | undefined;
@@ -13,8 +13,8 @@ export interface RequestNames {
 }
 
 /**
- * A request of a client, over HTTP or a socket. In the end `ConversationState` has either handled it ("taken") or rejected it. A request with a `requestId` is
- * also acknowledged, once the store has recorded it (`accepted`).
+ * A request of a client, over HTTP or a socket, or of the application. In the end `ConversationState` has either handled it ("taken") or rejected it. A
+ * request with a `requestId` is also acknowledged, once the store has recorded it (`accepted`).
  */
 export class PendingRequest {
   readonly id: number;

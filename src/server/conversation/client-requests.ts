@@ -188,8 +188,8 @@ export class ClientRequests {
   }
 
   /**
-   * Gives the agent an instruction of the application, which clients do not see. Resolves with the id of the message that answers it, when its turn
-   * starts.
+   * Gives the agent an instruction of the application, which clients do not see. Resolves, when the turn of the instruction starts, with the id
+   * of the message that answers the instruction.
    */
   async instruct(text: string, name: string): Promise<string> {
     const { runner, listeners, requests, engine } = this.context;
@@ -371,7 +371,7 @@ export class ClientRequests {
   }
 }
 
-/** The reference to a request that the state gets. */
+/** The reference by which the state knows a request. */
 function refOf(
   { id, name, connection }: PendingRequest,
   { forTools }: Pick<RequestContext, 'forTools'> = {},

@@ -46,7 +46,7 @@ function claimer(store: Engine['store'], history: History): InnerHost['claimCall
   const isUsed = async (id: string): Promise<boolean> => {
     const session = await history.load();
     if (session.events.some((event) => concernsCall(event, id))) return true;
-    // The loaded events name all other calls of the session, unless there are older events, or an agent that is used as a tool has calls that wait.
+    // The loaded events name every call of the session, unless there are older events, or an agent that is used as a tool has calls that wait.
     const mayBeElsewhere = history.hasOlder(session) || innerAgentsIn(session.state).length > 0;
     return mayBeElsewhere && (await history.findCall(store, id)) !== null;
   };

@@ -257,7 +257,7 @@ export function outcomeWrites(call: CallRecord, outcome: CallOutcome, accepted?:
   ];
 }
 
-/** The ledger writes for an undecided call that ends: its question was answered or declined, or its approval request expires. */
+/** The ledger writes for an undecided call that ends: its question was answered or declined, or its question or approval request expires. */
 function decidingWrites(call: CallRecord, outcome: CallOutcome): Write[] {
   if (outcome.kind === 'error')
     return [{ do: outcome.declined ? 'decline' : 'expire', call, reason: outcome.errorText }];

@@ -42,7 +42,7 @@ export interface MessageRequest {
   parts: AdmittedPart[];
   /** Metadata of the page, stored with the message. */
   metadata?: PageMetadata | undefined;
-  /** The id of the assistant message that will answer, if the client or the application already knows it. */
+  /** The id of the assistant message that will answer, if that id is already chosen. */
   answerId?: string | undefined;
   /** Whether the user message is already stored, in the message queue of the session or among its messages. */
   isStored?: true;
@@ -52,7 +52,10 @@ export interface MessageRequest {
   isInstruction?: true;
 }
 
-/** Answers that a client sent with POST. Like a user message, the request waits in the message queue while the agent works. */
+/**
+ * Answers that a client sent with POST, or of the application while no client has a socket. Like a user message, the request waits in the message
+ * queue while the agent works.
+ */
 export interface AnswersRequest {
   kind: 'answers';
   wire: 'sse';
