@@ -55,7 +55,7 @@ function networksOf(trusted: readonly string[]): (address: string) => boolean {
 
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** Removes brackets, port and the prefix `::ffff:` of an IPv4 address; returns an empty text when the rest is not an address. */
+/** Removes brackets, the port, and the prefix `::ffff:` before an IPv4 address. Returns an empty text when the rest is not an IP address. */
 function plain(text: string): string {
   const [, inBrackets, withPort = text] =
     /^\s*(?:\[(.*)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)\s*$/.exec(text) ?? [];

@@ -68,7 +68,7 @@ export interface SessionsApi {
   export(session: SessionRef, format: 'markdown'): Promise<string>;
   /** Sets the title; null removes it. */
   rename(session: SessionRef, title: string | null): Promise<void>;
-  /** Stops the agent, disconnects the clients, and removes the session. Its audit log stays, without the arguments of calls and the reasons of decisions. */
+  /** Stops the agent, disconnects the clients, and removes the session. Its audit log stays, but `args` and `reason` of its lines become null. */
   delete(session: SessionRef): Promise<void>;
 }
 

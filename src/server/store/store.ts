@@ -274,9 +274,8 @@ export interface Store extends ArtifactStore, OutboxStore {
   /** Sets the title, or removes it when `title` is null. False when the session does not exist. */
   renameSession(key: SessionKey, title: string | null): Promise<boolean>;
   /**
-   * Removes a session with its events, messages, calls, files and artifacts, but not the artifacts of its user. Its audit lines stay, but without the arguments
-   * of calls and the reasons of decisions; only `refused` lines without a tool name, about answers that belonged to no call, are removed. False when the
-   * session does not exist.
+   * Removes a session with its events, messages, calls, files and artifacts, but not the artifacts of its user. Its audit lines stay, but their `args` and
+   * `reason` become null; only `refused` lines without a tool name, about answers that belonged to no call, are removed. False when the session does not exist.
    */
   deleteSession(key: SessionKey, events?: readonly OutboxEvent[]): Promise<boolean>;
 
