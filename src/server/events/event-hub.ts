@@ -10,7 +10,7 @@ import {
   type ServerEventOf,
 } from './server-events.ts';
 
-/** A function that gets each event with a name. Its result is not used, and the server does not wait for a promise that it returns. */
+/** A function that gets the events with one name. Its result is not used, and the server does not wait for a promise that it returns. */
 export type EventListener<Name extends ServerEventName> = (event: ServerEventOf<Name>) => unknown;
 
 /** An event about a change, before the change is stored. The write of the change also stores `outbox`. If that write succeeds, the caller calls `happened`. */

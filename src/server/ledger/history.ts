@@ -239,7 +239,7 @@ export class History {
 
 /**
  * Whether an event after a user message shows that the turn may have had effects outside the history: the event is further input, answers a call, or has a
- * call that waits or that ADK may have run. In a live run ADK runs no tools, so there a call shows this only if it waits. A user message of a live run has
+ * call that waits or that ADK may have run. In a live run ADK runs no tools, so there only a call that waits shows this. A user message of a live run has
  * no invocation id, because the server writes its event, not ADK.
  */
 function hasEffects(event: Event, message: Event, waiting: ReadonlySet<string>): boolean {

@@ -24,8 +24,8 @@ export interface ShownLog {
   /** Whether the log releases text deltas in groups. Then a reader sends each group at once, without waiting for more deltas. */
   readonly isGathered?: boolean;
   /**
-   * Whether another process may own the session by now, because the lease of this process may have ended. Until it is renewed, clients get nothing
-   * new, not even sound.
+   * Whether another process may own the session by now, because the lease of this process may have ended. Until the lease is renewed, clients get
+   * nothing new, not even sound.
    */
   readonly isHeld?: boolean;
   /** How many listeners are subscribed. */

@@ -30,7 +30,7 @@ export interface StoredState {
 
 /**
  * Returns the messages to store again because the log has text that the store lacks: the earlier owner of the session died between two drafts. Only text
- * can be missing in the store, because approval requests and ends are stored before they are sent.
+ * can be missing in the store, because approval requests and the ends of responses are stored before they are sent.
  */
 export function messagesToStore(log: ChunkLog, stored: readonly Message[]): Message[] {
   const found: Message[] = [];

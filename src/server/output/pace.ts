@@ -57,7 +57,7 @@ export class Departure {
     else this.leave();
   }
 
-  /** Plans to send everything that waits when the timer fires. */
+  /** Plans to send, when the timer fires, everything that waits then. */
   later(): void {
     if (this.isPlanned) return;
     this.isPlanned = true;

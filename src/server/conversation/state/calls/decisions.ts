@@ -148,7 +148,7 @@ export class Decisions {
     return call ? (decisionFrom(call, answer.output) ?? answer) : answer;
   }
 
-  /** The outcome of a call for an output or failure that a client sent, or why it is rejected; null when it is ignored. */
+  /** For an output or a failure that a client sent: the outcome of its call, or why the answer is rejected; null when the answer is ignored. */
   private outcomeOf(
     answer: Exclude<Answer, { kind: 'decision' }>,
   ): { call: OpenCall; outcome: CallOutcome } | { rejected: string } | null {

@@ -72,8 +72,8 @@ export class TurnStart {
     const restarts = rewinds && this.userMessages.unanswered === request.id;
     const replaces = (newMessage === 'supersedes' && !isSpoken) || (rewinds && !restarts);
     starting.set({ is: 'waiting', request });
-    // Close an open run first. The model in that run still has the messages that a rewind removes, or lacks the text of a failed answer or of the
-    // application.
+    // Close an open run first. The model in that run still has the messages that a rewind removes, or lacks the text of the answer to continue, or
+    // the text of the application.
     if (run.isClosing || ((replaces || rewinds || continues || isSpoken) && !run.isNone)) return run.close();
     if (isSpoken) return this.speak(request);
     const late = hasResponse ? calls.expireQuietly() : [];
