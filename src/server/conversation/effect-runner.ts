@@ -81,7 +81,7 @@ export class EffectRunner {
     return this.queue.length > 0 || this.isPerforming;
   }
 
-  /** Whether this process no longer works on the session, because it was lost, handed over or removed. */
+  /** Whether this process no longer works on the session, because it lost the session, handed it over or removed it. */
   get isGone(): boolean {
     return this.isDropped;
   }

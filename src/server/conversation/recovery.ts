@@ -379,7 +379,7 @@ function isLeftSpeaking({ id, metadata }: Message, open: readonly CallRecord[]):
   return metadata?.audio !== undefined && !hasEnd && !open.some(({ messageId }) => messageId === id);
 }
 
-/** The ids by which clients know a recovered call: its own id if its message shows it, and the id of its confirmation if that is open. */
+/** The ids by which clients know a recovered call: the id of the call if its message shows the call, and the id of its confirmation while that is open. */
 export function announcedBy({ record, isAnnounced, isConfirming }: Recovered['calls'][number]): string[] {
   const { id, approvalId } = record;
   return [...(isAnnounced ? [id] : []), ...(isConfirming && approvalId !== null ? [approvalId] : [])];

@@ -274,7 +274,7 @@ export class StoreWriter {
     return isThat ? message : null;
   }
 
-  /** The last message, if it has this id and was cut off; otherwise null. Adds text that the history lacks to the history, so that the model gets it. */
+  /** The last message, if it has this id and was cut off; otherwise null. If the history lacks text of that message, adds the text to the history. */
   private async findCut(messageId: string): Promise<Message | null> {
     const { key, engine, history } = this.context;
     const { messages } = await recentMessages(engine.store, key);

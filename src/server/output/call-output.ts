@@ -17,7 +17,7 @@ export interface CallOutputContext {
   /** The schemas of the data parts that tools may send. */
   data: DataSchemas;
   clock: Clock;
-  /** Passes what the tool reported to the state. */
+  /** Passes the reports of the tool to the state. */
   report: (report: CallReport) => void;
   /** Logs why a value of the tool is not sent. */
   warn: (text: string) => void;

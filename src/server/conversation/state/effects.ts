@@ -121,7 +121,7 @@ export type Write =
    * is found.
    */
   | { do: 'find-unfinished'; messageId: string | undefined }
-  /** Finds the last message, if it has this id and was cut off, and adds the text that the history lacks to the history. */
+  /** Finds the last message, if it has this id and was cut off. If the history lacks text of that message, adds the text to the history. */
   | { do: 'find-cut'; messageId: string }
   /**
    * Adds an error to the history for each call that has no response and is not in `waiting`. The result `missed` has the chunks that the message
@@ -259,6 +259,6 @@ export type Effect =
   | { type: 'reject'; request: RequestRef; error: ProtocolError }
   /** Reports a failure to one connection, if it is still open. */
   | { type: 'reply-to'; connection: string; error: ProtocolError }
-  /** Sets the timer of the state, which has only one, to this time; null cancels the timer. */
+  /** Sets the only timer of the state to this time; null cancels the timer. */
   | { type: 'wake'; at: number | null }
   | { type: 'log'; level: 'info' | 'error'; text: string; fields: Record<string, unknown> };
