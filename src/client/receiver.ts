@@ -21,7 +21,8 @@ export interface ReceiverOptions {
    */
   onPending?: ((pending: Pending) => void) | undefined;
   /**
-   * Called when this page or another one becomes the active page. The active page runs browser tools and plays sound. `isFree`: no page is active.
+   * Called on each new link, and whenever the active page changes. `isHere`: this page is the active page, which runs browser tools and plays
+   * sound. `isFree`: no page is active.
    */
   onActive?: ((isHere: boolean, isFree: boolean) => void) | undefined;
   /** Whether the page already shows a message, for example one that it loaded over HTTP. New chunks then continue the shown message. */

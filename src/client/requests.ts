@@ -10,7 +10,7 @@ export const CONTINUE = 'continue-message';
 /** A request that waits for the server to accept or reject it, or an accepted request whose answer has not started. */
 export interface PendingRequest {
   requestId: string;
-  /** The number of the response that waits for the request. */
+  /** The number of the response that was opened for the request. */
   response?: number | undefined;
   /** The user message in the request. */
   message?: UIMessage | undefined;
@@ -32,7 +32,7 @@ interface UserMessage extends RequestExtras {
 
 /** Options of a request that carries answers to calls. */
 interface AnswerOptions {
-  /** The number of the response that waits for the request. */
+  /** The number of the response that was opened for the request. */
   response?: number | undefined;
   extras?: RequestExtras | undefined;
   trigger?: 'submit-message' | typeof CONTINUE;
@@ -117,7 +117,7 @@ export class Requests {
     return all;
   }
 
-  /** Withdraws the request that a response waits for. Returns whether it was never sent. */
+  /** Withdraws the request for which a response was opened. Returns whether it was never sent. */
   withdraw(response: number): boolean {
     const request = [...this.#pending.values()].find((one) => one.response === response);
     if (!request) return false;

@@ -289,7 +289,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return responses.unread;
   }
 
-  /** Sends the last user message. */
+  /** Sends the outputs of browser tools that were not sent yet, and then the last user message. */
   #ask(options: SendOptions<M>): OpenResponse {
     const { messages } = options;
     const message = messages.findLast(({ role }) => role === 'user');
@@ -309,7 +309,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return opened;
   }
 
-  /** Sends the answers in a message, or asks the agent to continue it (`body: { trigger: 'continue-message' }`). */
+  /** Sends the answers that were not sent yet, or asks the agent to continue `target` (`body: { trigger: 'continue-message' }`). */
   #continue(target: M, options: SendOptions<M>): OpenResponse {
     const { messages } = options;
     const last = messages.at(-1);

@@ -134,7 +134,7 @@ export class Conversation {
     await this.chat.sendMessage();
   }
 
-  /** Sends the answer to a question, or declines the question, even while the agent answers. The message shows the answer when the server has accepted it. */
+  /** Sends the answer to a question, or declines the question, even while the agent is working. The message shows the answer once the server accepted it. */
   answer(
     { toolCallId, messageId, approvalId: id }: PendingQuestion,
     answer: { output: unknown } | { errorText: string },
@@ -144,7 +144,7 @@ export class Conversation {
     return this.decide({ id, toolCallId, messageId, isConfirmation: false }, false, answer.errorText);
   }
 
-  /** Sends the user's decision, even while the agent answers. */
+  /** Sends the user's decision, even while the agent is working. */
   async decide(
     approval: Pick<PendingApproval, 'id' | 'toolCallId' | 'messageId' | 'isConfirmation'>,
     approved: boolean,

@@ -69,7 +69,7 @@ export class ShownMessages {
 
   /**
    * Replaces the shown messages with the messages of the server. `older` is the id of the first message of the server, if the server has
-   * messages before it. Shown messages before that first message stay. An answer whose end the server lost in a crash keeps the text that the page has shown.
+   * messages before it. Shown messages before that first message stay. A message whose end the server lost in a crash keeps the text that the page has shown.
    */
   reset(messages: readonly Message[], older?: string): void {
     const shown = this.#chat.messages;

@@ -49,7 +49,7 @@ export interface UseDuologueHelpers<
   connection: ConversationState['connection'];
   /** The transport of the current mode. `useVoice` sends and receives sound over it. */
   live: Conversation['live'];
-  /** The session, and whether its messages are loading, ready or failed to load. */
+  /** The session, and the `status` of its messages: `loading`, `ready` or `failed`. */
   session: {
     id: string;
     reload(): Promise<void>;

@@ -228,33 +228,34 @@ describe('sound in a real browser, under a strict policy', () => {
   });
 
   test('what goes wrong is told in words', async () => {
-    const codes = await page.evaluate(async () => {
+    const causes = await page.evaluate(async () => {
       const { AudioError, AudioPlayer, AudioRecorder } = window.audio;
-      const codeOf = (promise: Promise<unknown>) =>
+      const causeOf = (promise: Promise<unknown>) =>
         promise.then(
           () => 'none',
-          (error) => (error instanceof AudioError && error.message !== '' ? error.code : String(error)),
+          (error) =>
+            error instanceof AudioError && error.message !== '' ? [error.code, error.device] : String(error),
         );
       const recorder = () => new AudioRecorder({ onChunk: () => {}, workletUrl: '/nowhere.js' });
       const refuse = (name: string) => {
         navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('no', name));
-        return codeOf(recorder().start());
+        return causeOf(recorder().start());
       };
       const refused = await refuse('NotAllowedError');
       const none = await refuse('NotFoundError');
       const busy = await refuse('NotReadableError');
       const silence = new MediaStreamAudioDestinationNode(new AudioContext());
       navigator.mediaDevices.getUserMedia = async () => silence.stream;
-      const worklet = await codeOf(recorder().start());
-      const player = await codeOf(new AudioPlayer({ workletUrl: 'data:text/javascript,' }).start());
+      const worklet = await causeOf(recorder().start());
+      const player = await causeOf(new AudioPlayer({ workletUrl: 'data:text/javascript,' }).start());
       return { refused, none, busy, worklet, player, left: silence.stream.getTracks()[0]?.readyState };
     });
-    expect(codes).toEqual({
-      refused: 'refused',
-      none: 'none',
-      busy: 'busy',
-      worklet: 'worklet',
-      player: 'worklet',
+    expect(causes).toEqual({
+      refused: ['refused', 'microphone'],
+      none: ['none', 'microphone'],
+      busy: ['busy', 'microphone'],
+      worklet: ['worklet', null],
+      player: ['worklet', null],
       left: 'ended',
     });
   });

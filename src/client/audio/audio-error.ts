@@ -13,7 +13,7 @@ const TEXTS = {
   unplugged: 'The {device} was unplugged or switched off.',
 };
 
-/** Why the page cannot use a microphone, camera, screen or loudspeaker. */
+/** Why the user cannot talk with the agent, or why the page cannot use a microphone, camera, screen or loudspeaker. */
 export type AudioErrorCode = keyof typeof TEXTS;
 
 /** The kind of device that an error is about. */
@@ -29,7 +29,7 @@ const CODES: Readonly<Record<string, AudioErrorCode>> = {
   AbortError: 'busy',
 };
 
-/** An error of a microphone, camera or loudspeaker. Its message is meant for the user. */
+/** An error of the sound, camera or screen of a conversation. Its message is meant for the user. */
 export class AudioError extends Error {
   override readonly name = 'AudioError';
   readonly code: AudioErrorCode;
@@ -42,7 +42,7 @@ export class AudioError extends Error {
     this.device = device;
   }
 
-  /** Converts an error that the browser threw while a microphone, camera or loudspeaker was opened. */
+  /** Converts an error that the browser threw while a microphone, camera, screen or loudspeaker was opened. */
   static from(cause: unknown, device: Device | null = null): AudioError {
     if (cause instanceof AudioError) return cause;
     return new AudioError(CODES[(cause as Error | null)?.name ?? ''] ?? 'unsupported', cause, device);

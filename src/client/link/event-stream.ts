@@ -42,7 +42,7 @@ export async function readStream(source: StreamSource, last: string | null): Pro
   });
 }
 
-/** The message that the reading tab sends to the other tabs. `after` is the id of the chunk before `chunks`. */
+/** The message that the tab with the stream sends to the other tabs. `after` is the id of the chunk before `chunks`. */
 interface Shared {
   after: string | null;
   chunks: ReceivedChunk[];

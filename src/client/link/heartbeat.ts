@@ -29,7 +29,7 @@ export class Heartbeat {
   readonly #busyMs: number;
   #isAtRest = false;
   #unanswered = 0;
-  /** The number of beats at which missing answers are still tolerated, because the pings wait in the socket until large frames have left. */
+  /** How many of the next pings are sent even if earlier ones are unanswered, because pings wait in the socket until large frames have left. */
   #grace = 0;
   /** Whether the timer of the next ping was started with `idleMs`. */
   #isSlow = false;

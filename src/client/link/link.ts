@@ -79,7 +79,7 @@ export interface LinkKind {
    * and the calls without approval in the messages that it requested.
    */
   readonly canBeActive: boolean;
-  /** Whether the answers to the calls of a message are sent in one request when its turn has ended, instead of one by one at once. */
+  /** Whether the answers to the calls of a message are sent in one request when its turn has ended. When false, each answer is sent at once. */
   readonly batchesAnswers: boolean;
   /** Whether the connection closes the link while the page is hidden and expects nothing, because browsers allow only six HTTP/1.1 connections to a server. */
   readonly pausesWhenHidden: boolean;

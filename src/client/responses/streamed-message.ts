@@ -61,7 +61,7 @@ export class StreamedMessage {
   #state: State = { is: 'over' };
   /** Whether the page has the message from another source, such as HTTP. Replayed chunks of the message are then dropped. */
   #isShown = false;
-  /** Whether a step with approval requests is open. A step may hold several requests, which arrive one by one. */
+  /** Whether a step is open that so far has only approval requests or nothing. A step may hold several requests, which arrive one by one. */
   #isAsking = false;
   /** Whether the turn of the message ended while an answered call of the message still had no outcome. */
   #isDone = false;
@@ -195,7 +195,7 @@ export class StreamedMessage {
     this.#state = { is: isRejected ? 'over' : 'paused' };
   }
 
-  /** Ends the response and discards the state, because the page gets the message again in a reset. */
+  /** Ends the response and discards the state, because the messages of a reset or of another conversation replace this message. */
   reset(): void {
     this.close();
     this.#state = { is: 'over' };

@@ -8,7 +8,7 @@ export interface CameraOptions {
   source?: 'camera' | 'screen';
   /** The device id of the camera. Default: the camera that the browser prefers. */
   deviceId?: string;
-  /** The longer side of a picture, in pixels. Default: 768. */
+  /** The largest length of the longer side of a picture, in pixels. A larger picture is scaled down. Default: 768. */
   maxSide?: number;
   /** The largest size of a picture in bytes. A larger picture is encoded with a lower quality, and dropped if even that is too large. Default: 200,000. */
   maxBytes?: number;
