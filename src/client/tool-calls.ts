@@ -173,7 +173,7 @@ export class ToolCalls implements AnswerMemory {
     return waitingFor(call) === 'client' && !this.wasSent(call.id, 'output') && this.runs(call.toolName);
   }
 
-  /** Returns the ids of approved calls of a message that wait for the page while the message still shows them in the state `approval-responded`. */
+  /** Returns the ids of the calls that are approved and wait for the page, although the message still shows them as `approval-responded`. */
   approvedWithoutOutput(message: UIMessage): string[] {
     return toolPartsOf(message.parts).flatMap(({ toolCallId: id, state }) => {
       const call = this.#calls.get(id);

@@ -32,9 +32,12 @@ export class Conversation {
   readonly #listeners = new Listeners<[]>();
   readonly #executors: Executors;
   #state: ConversationState;
-  /** The id of the message with a decision that the chat has not sent yet; null without such a message. `chat.sendMessage()` without a message sends it. */
+  /**
+   * The id of the message with a decision that the chat has not sent yet; null when there is no such message. The chat sends the decision when
+   * `sendMessage()` is called without a message.
+   */
   #decided: string | null = null;
-  /** Whether the messages of the chat have a decision that the chat has not sent yet. */
+  /** Whether `decide` is in progress, so that the chat may be about to send a decision. */
   #isDeciding = false;
   /** Whether the next request asks the agent to continue its last answer. */
   #isContinuing = false;

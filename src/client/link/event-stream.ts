@@ -23,7 +23,7 @@ export async function readChunks(
 
 /** Requests the chunks of a session over HTTP, and receives them. */
 export interface StreamSource {
-  /** Requests the chunks after the chunk `last` as an endless SSE response. With null it begins with the message in progress. */
+  /** Requests the chunks after the chunk `last` as an endless SSE response. With null the response begins with the message in progress. */
   open: (last: string | null) => Promise<Response>;
   receive: (chunks: ReceivedChunk[]) => void;
   /** Aborted when the link closes. */
