@@ -126,7 +126,7 @@ export class DuologueHttp {
     return response && ((await response.json()) as SessionPage);
   }
 
-  /** Returns a session with all its messages, which it reads page by page. Null when there is no such session. */
+  /** Reads a session with all its messages, page by page. Returns null when there is no such session. */
   async readSession(id: string, signal?: AbortSignal): Promise<StoredSession | null> {
     const newest = await this.readPage(id, null, signal);
     const pages = [newest?.messages ?? []];

@@ -27,7 +27,7 @@ export interface FinishContext {
   hasRefusal?: boolean;
 }
 
-/** Normalises a stop reason; returns undefined for one that is not known. */
+/** Normalises a stop reason; returns undefined for an unknown reason. */
 export const knownFinish = /* @__PURE__ */ memo((raw): Finish | undefined => {
   const lower = raw.toLowerCase();
   const named = APIS.find((api: ApiDescription) => api.finish?.[lower]) as ApiDescription | undefined;

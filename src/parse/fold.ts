@@ -65,7 +65,7 @@ export function start(fold: Fold, head: unknown): Taken {
   return true;
 }
 
-/** Returns the item at an index; creates an empty one when there is none. `open`, if given, is the first state of a new item at that index. */
+/** Returns the item at an index; creates an empty item when there is no item yet. `open`, if given, is the first state of a new item at that index. */
 export function itemAt({ items }: Fold, at: unknown, open?: unknown): Draft {
   let item = items.get(at);
   if (open || !item) {

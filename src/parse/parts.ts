@@ -48,7 +48,7 @@ function executorOf(item: Obj, type: string): ToolUse['executor'] {
  * A comment such as `// call.id` names the meaning of the `case` labels below it, a `CallField` of `api.ts`. The labels are generated: see `ApiNames`.
  *
  * @param outerId The id of the call, when the response has it outside the item.
- * @param outerName The name to use when the item has none.
+ * @param outerName The name to use when the item has no name.
  */
 export function readCall(
   out: Output,

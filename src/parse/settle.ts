@@ -92,7 +92,7 @@ function settleOutput(out: Output, { warnings, complete }: ResponseFacts): boole
  * Completes a record after its body was read: the provider's name, the finish, the subtype, the facts that only the HTTP
  * response has, and the warnings.
  *
- * @param whole The body, or the body folded from a stream; null when there is none.
+ * @param whole The body, or the body folded from a stream; null when there is no body.
  */
 export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj | null): ParsedResponse {
   const { warnings, complete } = record;

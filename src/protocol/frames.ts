@@ -18,8 +18,8 @@ interface Named {
 export type Detection = 'client' | 'server';
 
 /**
- * The content of an `interrupt` frame: the interrupted message, and how many milliseconds of its sound were played. Without `messageId` it is the
- * message with the newest sound.
+ * The content of an `interrupt` frame: the interrupted message, and how many milliseconds of its sound were played. Without `messageId`, the
+ * message with the newest sound is meant.
  */
 export interface Heard {
   messageId: string | undefined;

@@ -11,7 +11,7 @@ type Say = (message: string) => void;
 
 /**
  * Checks the fields and the order of the chunks of one session, response after response. `push` returns one text for each fault of
- * a chunk; the list is empty when the chunk is right. It is for tests, because it validates every chunk with zod, which is slow.
+ * a chunk; the list is empty when the chunk is right. This class is for tests, because it validates every chunk with zod, which is slow.
  */
 export class Grammar {
   private readonly mode: GrammarMode;

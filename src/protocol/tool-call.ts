@@ -142,7 +142,7 @@ export function reasonOf(reason: unknown, limits: Limits): { reason?: string } {
   return typeof reason === 'string' && reason !== '' ? { reason: cut(reason, limits.reasonLength) } : {};
 }
 
-/** Returns the payload that the user sends to the tool with a decision. The result is empty without a payload, or if it is nested too deep to be stored. */
+/** Returns the payload that the user sends to the tool with a decision. The result is empty without a payload, or with one that is nested too deep. */
 export function payloadOf(payload: unknown, limits: Limits): { payload?: unknown } {
   return payload === undefined || payload === null || !nestsWithin(payload, limits.depth) ? {} : { payload };
 }

@@ -21,7 +21,7 @@ export class ShownMessages {
     this.#chat = chat;
   }
 
-  /** The id to pass to `readPage` for the messages before the shown ones; null when the server has none. */
+  /** The id to pass to `readPage` for the messages before the shown ones; null when the server has no messages before them. */
   get older(): string | null {
     return this.#older;
   }

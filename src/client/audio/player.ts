@@ -158,7 +158,7 @@ export class AudioPlayer {
     this.#order({ type: 'end', n });
   }
 
-  /** Stops the current utterance at once, and drops its sound that arrives later. Returns how much of it was heard. */
+  /** Stops the current utterance at once, and drops its sound that arrives later. Returns how much of the utterance was heard. */
   interrupt(): Heard | null {
     const heard = this.heard;
     this.#unwanted = this.#utterance?.n ?? null;

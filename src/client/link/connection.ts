@@ -7,7 +7,7 @@ import { type Link, type LinkKind, LOST, type OutgoingFrame, type ReceivedChunk 
 import { Outbox, type OutgoingRequest } from './outbox.ts';
 import { type ConnectionEvent, StreamPosition } from './position.ts';
 
-/** How much sound of a message the user heard before an interruption. Without `messageId`, it is the message with the newest sound. */
+/** How much sound of a message the user heard before an interruption. Without `messageId`, the message with the newest sound is meant. */
 export interface Played {
   messageId?: string;
   playedMs: number;
@@ -179,7 +179,7 @@ export class Connection {
     }
   }
 
-  /** Drops a posted request. Returns whether it was never sent. */
+  /** Drops a posted request. Returns whether the request was never sent. */
   withdraw(requestId: string): boolean {
     return this.#outbox.remove(requestId);
   }
@@ -286,7 +286,7 @@ export class Connection {
     this.#cancelTimer?.();
     this.#heartbeat.start();
     this.#listeners.notify({ type: 'session', session });
-    // Send the requests in the outbox before the state becomes `live`. Listeners may send as soon as it is, and their requests must come later.
+    // Send the requests in the outbox before the state becomes `live`. Listeners may send as soon as the state is `live`, and their requests must come later.
     for (const frame of this.#outbox.resend(session.received)) this.#write(frame);
     if (wasActive) this.#write({ type: 'floor', data: {} });
     this.#setState({ status: 'live', sessionId: session.sessionId, connectionId });

@@ -61,7 +61,7 @@ class SharedStream {
   #catchingUp: Promise<void> | null = null;
   /** The chunks that the reading tab sent while this tab was catching up. */
   #waiting: Shared[] = [];
-  /** Whether another tab may be listening. While none is, no chunk is forwarded, because forwarding a chunk takes as long as reading it. */
+  /** Whether another tab may be listening. While no tab is, no chunk is forwarded, because forwarding a chunk takes as long as reading it. */
   #isFollowed = false;
 
   constructor(name: string, last: string | null, source: StreamSource) {

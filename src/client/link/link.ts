@@ -21,7 +21,7 @@ export type OutgoingFrame = {
 export interface ReceivedChunk {
   /** The chunk; null for `[DONE]`, the end of a turn. */
   chunk: Chunk | null;
-  /** The id of the chunk, which is its position in the log of the server. `[DONE]` and private replies have none. */
+  /** The id of the chunk, which is its position in the log of the server. `[DONE]` and private replies have no id. */
   id: string | undefined;
 }
 

@@ -38,7 +38,7 @@ export class Outbox {
     this.#entries.push({ ...request, isSent, rejections: 0 });
   }
 
-  /** Removes a request that the server answered or the page withdraws. Returns whether it was never sent. */
+  /** Removes a request that the server answered or the page withdraws. Returns whether the request was never sent. */
   remove(requestId: string): boolean {
     const entry = this.#find(requestId);
     this.#entries = this.#entries.filter((other) => other !== entry);

@@ -179,7 +179,7 @@ export class Responses {
     return [...this.#messages.values()];
   }
 
-  /** A transient chunk belongs to no message, so it goes to the response that is being read, or else to one that waits for its message. */
+  /** A transient chunk belongs to no message, so it goes to the response that is being read, or else to a response that waits for its message. */
   #receiveTransient(chunk: Chunk): void {
     this.#calls.observe(chunk, this.#current?.id ?? '');
     const reader = [this.#current, ...this.#all.reverse()].find((message) => message?.is === 'read');

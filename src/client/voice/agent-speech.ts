@@ -10,12 +10,12 @@ import type { ConnectionEvent, Played } from '../link/index.ts';
 const EPOCH = 2 ** 24;
 
 interface Utterance {
-  /** The number of the utterance for the player, which is never used twice. */
+  /** The number that the player gets for the utterance. No number is used twice. */
   readonly n: number;
   /** The number that the server gave the utterance. */
   readonly number: number;
   readonly messageId: string;
-  /** Whether the utterance is complete or was interrupted, so that no more of it is expected. */
+  /** Whether the utterance is complete or was interrupted, so that no more of its sound is expected. */
   isOver: boolean;
 }
 

@@ -109,7 +109,7 @@ export class Camera {
   }
 }
 
-/** Sends a picture to the model of a connection. Returns false when it was not sent. */
+/** Sends a picture to the model of a connection. Returns false when the picture was not sent. */
 export function showPicture(connection: Connection, jpeg: Uint8Array<ArrayBuffer>): boolean {
   const frame = encodeBinary({ kind: BINARY.video, sampleRate: 0, payload: jpeg });
   return connection.send(frame as Uint8Array<ArrayBuffer>);

@@ -4,7 +4,7 @@ import { type Draft, isObject, list, memo, type Obj, obj, objects, str, textOf }
 import { merge } from '../merge.ts';
 import { warn } from '../reading.ts';
 
-/** Returns the last word of the type of a delta event: `text` for `response.output_text.delta`. For audio, which is not kept, it is empty. */
+/** Returns the last word of the type of a delta event: `text` for `response.output_text.delta`. For audio, which the parser ignores, the result is empty. */
 const wordOf = /* @__PURE__ */ memo((type) => /[._](?!audio)([a-z]+)\.delta$/.exec(type)?.[1] ?? '');
 
 const LISTS = ['content', 'summary'] as const;
