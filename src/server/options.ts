@@ -289,7 +289,10 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
     (value) => isObject(value) && value.isResumable !== false,
     '{ isResumable: true }, since calls wait for users and are resumed',
   ),
-  basePath: text,
+  basePath: has(
+    (value) => typeof value === 'string' && /^(?:\/[^?#]*)?$/.test(value),
+    'a path that begins with "/", such as "/api/chat"',
+  ),
   apiKey: has((value) => typeof value === 'string' && value !== '', 'a string that is not empty'),
   origins: texts,
   hosts: texts,

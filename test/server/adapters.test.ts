@@ -15,7 +15,7 @@ import { duologueDeno } from '../../src/server/adapters/deno.ts';
 import { duologueExpress } from '../../src/server/adapters/express.ts';
 import { duologueHono } from '../../src/server/adapters/hono.ts';
 import { duologueNext } from '../../src/server/adapters/next.ts';
-import { nodeListener, serve } from '../../src/server/adapters/node.ts';
+import { nodeListener, type ServeOptions, serve } from '../../src/server/adapters/node.ts';
 import { ResponseReader, streamReply } from '../../src/server/http/reply.ts';
 import { createDuologue, type Duologue, type DuologueOptions } from '../../src/server/index.ts';
 import { ChunkLog } from '../../src/server/log/log.ts';
@@ -442,12 +442,21 @@ describe('serve', () => {
     expect([console.mock.calls.length, lines.length]).toEqual([1, 1]);
   });
 
-  it('fails when the port is taken', async () => {
+  it('fails with words when the port is taken', async () => {
     const first = await serve(harness([]).duologue, { port: 0, host: '127.0.0.1' });
     onTestFinished(() => first.close());
-    await expect(serve(harness([]).duologue, { port: first.port, host: '127.0.0.1' })).rejects.toThrow(
-      'EADDRINUSE',
-    );
+    const second = serve(harness([]).duologue, { port: first.port, host: '127.0.0.1' });
+    await expect(second).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+      message: `Port ${first.port} is in use by another program: stop that one, or give serve another port.`,
+    });
+  });
+
+  it.each([
+    [{ prot: 3001 }, 'serve has no option "prot". Did you mean "port"?'],
+    [{ port: Number.NaN }, 'serve: the option "port" must be a number from 0 to 65535.'],
+  ])('refuses the options %j', async (options, why) => {
+    await expect(serve(harness([]).duologue, options as ServeOptions)).rejects.toThrow(why);
   });
 });
 

@@ -101,6 +101,10 @@ describe('options of createDuologue', () => {
       'createDuologue has no option "tolsRequiringApproval". Did you mean "toolsRequiringApproval"?',
     ],
     [{ colour: 'red' }, 'createDuologue has no option "colour".'],
+    [
+      { basePath: 'api/chat' },
+      'createDuologue: the option "basePath" must be a path that begins with "/", such as "/api/chat".',
+    ],
     [{ toString: 1 }, 'createDuologue has no option "toString".'],
     [{ agent: 'teller' }, 'the option "agent" must be an agent, a Workflow or an App of @google/adk.'],
     [{ toolsRequiringApproval: 'pay' }, 'the option "toolsRequiringApproval" must be a list of strings.'],

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { toProtocolError } from '../../protocol/index.ts';
+import { checkOptions, is, type OptionChecks } from '../../protocol/options.ts';
 import { isLoopback } from '../access/access.ts';
 import type { Duologue } from '../duologue.ts';
 import { errorReply, NO_SNIFFING } from '../http/reply.ts';
@@ -30,6 +31,23 @@ export interface ServeOptions {
   quiet?: boolean;
 }
 
+const SERVE_CHECKS: OptionChecks<ServeOptions> = {
+  port: (value) =>
+    Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535
+      ? null
+      : 'a number from 0 to 65535',
+  host: is('a string'),
+  fallback: is('a function'),
+  quiet: is('true or false (boolean)'),
+};
+
+/** Adds what to do to the error of a port that another program has. The code of the error stays. */
+function portError(error: NodeJS.ErrnoException, port: number): NodeJS.ErrnoException {
+  if (error.code === 'EADDRINUSE')
+    error.message = `Port ${port} is in use by another program: stop that one, or give serve another port.`;
+  return error;
+}
+
 /** A listening server. */
 export interface Served {
   server: Server;
@@ -47,6 +65,7 @@ export interface Served {
  * const { url, close } = await serve(createDuologue({ agent }), { port: 3000 });
  */
 export async function serve(duologue: Duologue, options: ServeOptions = {}): Promise<Served> {
+  checkOptions('serve', SERVE_CHECKS, options);
   const { port = 3000, host = 'localhost' } = options;
   if (!isLoopback(host) && !duologue.isGuarded) {
     throw new Error(
@@ -57,7 +76,7 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
   server.keepAliveTimeout = IDLE_MS;
   attachWebSocket(server, duologue);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error: NodeJS.ErrnoException) => reject(portError(error, port)));
     server.listen(port, host, () => resolve());
   });
   const { port: actual } = server.address() as AddressInfo;
