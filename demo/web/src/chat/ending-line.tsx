@@ -21,8 +21,10 @@ export function EndingLine({
       data-ending={ending}
       className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-soft"
     >
-      <CircleSlash2 className="size-4 shrink-0" aria-hidden="true" />
-      <span className="min-w-0">{message.endings[ending]}</span>
+      <span className="flex min-w-0 items-center gap-x-3">
+        <CircleSlash2 className="size-4 shrink-0" aria-hidden="true" />
+        {message.endings[ending]}
+      </span>
       {onContinue ? (
         <Button ref={handFocusOn} look="link" onClick={onContinue} className="min-h-8! px-2.5!">
           <ArrowRight className="size-4" aria-hidden="true" />

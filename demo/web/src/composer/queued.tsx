@@ -65,7 +65,7 @@ function Waiting({
   const { composer } = useMessages();
   const [isEditing, setEditing] = useState(false);
   return (
-    <li className="flex min-h-11 items-center gap-1 py-1 pr-1 pl-4 text-sm">
+    <li className="flex min-h-11 flex-wrap items-center gap-x-1 py-1 pr-1 pl-4 text-sm">
       <Clock className="mr-2 size-4 shrink-0 text-soft" aria-hidden="true" />
       {isEditing ? (
         <ChangeField
@@ -79,14 +79,11 @@ function Waiting({
         />
       ) : (
         <>
-          <span className="min-w-0 grow">
-            <span dir="auto" className="block truncate">
-              {text || composer.pictures} {pictures.length > 0 ? `(+${pictures.length})` : ''}
-            </span>
-            {why === null ? null : <span className="block text-xs text-soft">{composer.queuedBy[why]}</span>}
+          <span dir="auto" className="min-w-0 grow basis-0 truncate">
+            {text || composer.pictures} {pictures.length > 0 ? `(+${pictures.length})` : ''}
           </span>
           {onSendNow ? (
-            <Button look="link" ref={handFocusOn} onClick={onSendNow} className="min-h-8! px-2.5!">
+            <Button look="link" ref={handFocusOn} onClick={onSendNow} className="min-h-8! shrink-0 px-2.5!">
               {composer.sendNow}
             </Button>
           ) : null}
@@ -101,6 +98,9 @@ function Waiting({
           <IconButton ref={handFocusOn} label={composer.unqueue} onClick={onRemove} className="size-8">
             <X className="size-4" />
           </IconButton>
+          {why === null ? null : (
+            <span className="basis-full ps-7 pe-3 pb-1 text-xs text-soft">{composer.queuedBy[why]}</span>
+          )}
         </>
       )}
     </li>
