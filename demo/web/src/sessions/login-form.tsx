@@ -1,17 +1,24 @@
+import { ProtocolError } from 'duologue/protocol';
 import { KeyRound } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { plainError } from '../errors/plain-words.ts';
+import type { Messages } from '../i18n/en.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { http } from './http.ts';
 
 /** Asks the user for the key that the server requires. */
 export function LoginForm({ onEnter }: { onEnter: () => void }) {
-  const words = useMessages().login;
+  const { login: words, errors } = useMessages();
   const [key, setKey] = useState('');
-  const [isWrong, setWrong] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const isWrong = isKeyWrong(failure);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    http.login(key).then(onEnter, () => setWrong(true));
+    setFailure(null);
+    http.login(key).then(onEnter, setFailure);
   };
   return (
     <main className="flex h-full items-center justify-center p-6">
@@ -25,6 +32,7 @@ export function LoginForm({ onEnter }: { onEnter: () => void }) {
         <label className="mt-5 block text-sm font-medium">
           {words.label}
           <input
+            ref={field}
             type="password"
             autoComplete="current-password"
             value={key}
@@ -33,9 +41,9 @@ export function LoginForm({ onEnter }: { onEnter: () => void }) {
             className="mt-1 block h-10 w-full rounded-lg border border-line-strong bg-surface px-3 font-normal"
           />
         </label>
-        {isWrong ? (
+        {failure ? (
           <p role="alert" className="mt-2 text-sm text-bad">
-            {words.wrong}
+            {isWrong ? words.wrong : failureText(failure, errors)}
           </p>
         ) : null}
         <Button type="submit" look="accent" className="mt-5 w-full">
@@ -44,4 +52,16 @@ export function LoginForm({ onEnter }: { onEnter: () => void }) {
       </form>
     </main>
   );
+}
+
+/** Whether the server refused the key. After many wrong keys it answers `rate_limited` to each further wrong one; the right key still works. */
+function isKeyWrong(failure: unknown): boolean {
+  return failure instanceof ProtocolError && ['unauthorized', 'rate_limited'].includes(failure.code);
+}
+
+/** What failed when the key could not be checked: the network, or the server. */
+function failureText(failure: unknown, words: Messages['errors']): string {
+  const error = failure instanceof Error ? failure : new Error(String(failure));
+  const { title, text } = plainError(error, words, 'conversation');
+  return `${title}. ${text}`;
 }
