@@ -208,6 +208,11 @@ describe('an approval card', () => {
     expect(document.querySelector('[aria-live=assertive]')?.textContent).toBe('10 seconds left to decide.');
   });
 
+  test('counts a long time in minutes', async () => {
+    await show({ ...ASKING, approval: { id: 'a1', descriptor: { expiresAt: Date.now() + 600_000 } } });
+    expect(card().querySelector('[role=timer]')?.textContent).toBe('10 min left');
+  });
+
   test('runs out by itself where the server cannot tell, and what was decided goes on', async () => {
     const approval = { id: 'a1', descriptor: { expiresAt: Date.now() + 5_000 } };
     const parts: ToolPart[] = [

@@ -44,7 +44,9 @@ fetch(location.pathname, {
 })
   .then(async (answer) => {
     const { message, error } = await answer.json();
-    text.textContent = (message || error.message) + ' You can close this window.';
+    text.textContent = answer.status === 401
+      ? 'You are not signed in to the application in this browser. Sign in there, and begin again in the conversation.'
+      : (message || error.message) + ' You can close this window.';
   })
   .catch(() => {
     text.textContent = 'The server cannot be reached. Begin again in the conversation.';
@@ -113,6 +115,6 @@ export async function completeSignIn({ context, user, identity, body }: RouteCal
 function isOver(): ProtocolError {
   return new ProtocolError(
     'answer_refused',
-    'This sign-in is over: it was completed, declined or cancelled.',
+    'This sign-in is over: it was completed, declined or cancelled, or it timed out.',
   );
 }

@@ -74,7 +74,8 @@ export function ApprovalCard({
     reach,
     signInUrl ? { ...approval, ...messages.signIn.states } : approval,
   );
-  const where = isElsewhere ? approval.elsewhere : null;
+  // A sign-in ends in the window of the provider, which is no other page of this conversation.
+  const where = isElsewhere && signInUrl === null ? approval.elsewhere : null;
   useAnnouncements(card, state, where === null ? name : `${name} · ${where}`, sentenceOf(question));
   const expiresAt = part.approval?.descriptor?.expiresAt;
   return (

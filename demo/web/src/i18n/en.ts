@@ -1,3 +1,6 @@
+/** A time in seconds, or in minutes when it is long. */
+const timeOf = (seconds: number) => (seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`);
+
 /** Every text of the page in English. Its type says what the catalogue of each other language must have. */
 export const en = {
   languageName: 'English',
@@ -150,7 +153,7 @@ export const en = {
     details: 'Details of the request',
     noDetails: 'No further details.',
     emptyValue: 'empty',
-    secondsLeft: (seconds: number) => `${seconds} s left`,
+    secondsLeft: (seconds: number) => `${timeOf(seconds)} left`,
     timeIsUp: 'Time is up',
     keys: (approve: string, deny: string) => `${approve} approve, ${deny} deny`,
     doneBecauseApproved: 'You approved this.',
@@ -173,7 +176,7 @@ export const en = {
     announceState: (state: string, sentence: string) => `${state}: ${sentence}`,
     waiting: (count: number) => `${count} ${count === 1 ? 'approval' : 'approvals'} waiting`,
     titleSign: (count: number, seconds: number | null) =>
-      `(${count}) ${count === 1 ? 'Approval' : 'Approvals'} waiting${seconds === null ? '' : `, ${seconds} s`}`,
+      `(${count}) ${count === 1 ? 'Approval' : 'Approvals'} waiting${seconds === null ? '' : `, ${timeOf(seconds)}`}`,
     goTo: 'Go to the approval',
     run: 'Run {tool}.',
     ran: 'Ran {tool}.',
@@ -215,7 +218,7 @@ export const en = {
     announceState: (state: string, sentence: string) => `${state}: ${sentence}`,
     waiting: (count: number) => `${count} ${count === 1 ? 'card' : 'cards'} waiting for you`,
     titleSign: (count: number, seconds: number | null) =>
-      `(${count}) Waiting for you${seconds === null ? '' : `, ${seconds} s`}`,
+      `(${count}) Waiting for you${seconds === null ? '' : `, ${timeOf(seconds)}`}`,
     goTo: 'Go to the card',
     payload: 'What the tool gets with your approval',
   },

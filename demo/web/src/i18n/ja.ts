@@ -1,6 +1,9 @@
 import type { Messages } from './en.ts';
 import { inJapanese } from './server-texts-ja.ts';
 
+/** A time in seconds, or in minutes when it is long. */
+const timeOf = (seconds: number) => (seconds < 120 ? `${seconds} 秒` : `${Math.ceil(seconds / 60)} 分`);
+
 /** Every text of the page in Japanese. */
 export const ja: Messages = {
   languageName: '日本語',
@@ -153,7 +156,7 @@ export const ja: Messages = {
     details: '承認する内容の詳細',
     noDetails: 'ほかの詳細はありません。',
     emptyValue: '空',
-    secondsLeft: (seconds) => `残り ${seconds} 秒`,
+    secondsLeft: (seconds) => `残り ${timeOf(seconds)}`,
     timeIsUp: '時間切れ',
     keys: (approve, deny) => `${approve} 承認、${deny} 拒否`,
     doneBecauseApproved: 'あなたが承認しました。',
@@ -175,7 +178,7 @@ export const ja: Messages = {
     announceSoon: (seconds) => `残り ${seconds} 秒です。`,
     announceState: (state, sentence) => `${state}：${sentence}`,
     waiting: (count) => `承認待ち ${count} 件`,
-    titleSign: (count, seconds) => `(${count}) 承認待ち${seconds === null ? '' : `・残り ${seconds} 秒`}`,
+    titleSign: (count, seconds) => `(${count}) 承認待ち${seconds === null ? '' : `・残り ${timeOf(seconds)}`}`,
     goTo: '承認カードへ',
     run: '{tool} を実行します。',
     ran: '{tool} を実行しました。',
@@ -216,7 +219,7 @@ export const ja: Messages = {
       `質問があります：${sentence}${decline === null ? '' : ` ${decline} で回答を断ります。`}`,
     announceState: (state, sentence) => `${state}：${sentence}`,
     waiting: (count) => `回答待ち ${count} 件`,
-    titleSign: (count, seconds) => `(${count}) 回答待ち${seconds === null ? '' : `・残り ${seconds} 秒`}`,
+    titleSign: (count, seconds) => `(${count}) 回答待ち${seconds === null ? '' : `・残り ${timeOf(seconds)}`}`,
     goTo: 'カードへ',
     payload: '承認とともにツールへ渡す内容',
   },
