@@ -118,7 +118,7 @@ describe('a conversation', () => {
     const banner = person.page.getByTestId('connection-banner');
     await banner.getByText('Connection lost.').waitFor();
     await person.say('What is the weather in Tokyo?');
-    await person.page.getByText('Will be sent when you are back online').waitFor();
+    await person.page.getByText('Will be sent when the connection is back').waitFor();
     relay.restore();
     await banner.waitFor({ state: 'detached' });
     await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
@@ -134,7 +134,7 @@ describe('a conversation', () => {
     await person.page.context().setOffline(true);
     await person.connection('offline').waitFor();
     await person.say('What is the weather in Tokyo?');
-    await person.page.getByText('Will be sent when you are back online').waitFor();
+    await person.page.getByText('Will be sent when the connection is back').waitFor();
     relay.restore();
     await person.page.context().setOffline(false);
     await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();

@@ -38,7 +38,7 @@ export const en = {
     queuedBy: {
       elsewhere: 'Will be sent when you use the conversation here',
       closed: 'Will be sent when you are connected again',
-      network: 'Will be sent when you are back online',
+      network: 'Will be sent when the connection is back',
       answer: 'Will be sent after this answer',
       error:
         'Waiting: the previous message failed. Send this one now, write another one, or dismiss the error.',
