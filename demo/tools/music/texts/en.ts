@@ -27,7 +27,7 @@ export const model = {
   },
   unable: {
     thought: 'Something about the music that I cannot do.',
-    text: 'I can only switch the background music between track 1 and track 2. To stop it or change its volume, press the note (♪) at the top of the page.',
+    text: 'I can only switch the background music between track 1 and track 2. To stop it or change its volume, press the music button at the top of the page: a note, or moving bars while music plays.',
   },
   wanted: (track: number) => `The person wants to hear track ${track}.`,
   subject: (track: string) => `the change to track ${track}`,
