@@ -55,7 +55,7 @@ export function Conversation({
 }) {
   const words = useMessages();
   const { box, content, isAtEnd, toEnd, keepPlace } = useStickyScroll(messages.length > 0);
-  const { around, unseen } = useUnseenCards();
+  const { around, unseen, isMore } = useUnseenCards();
   const [firstUnseen] = unseen;
   const hasQuestion = unseen.some(({ dataset }) => dataset.testid === 'question-card');
   const waiting = hasQuestion ? words.question : words.approval;
@@ -125,12 +125,12 @@ export function Conversation({
         </div>
       </section>
       {firstUnseen ? (
-        <Pill onClick={() => goToCard(firstUnseen)} title={waiting.goTo}>
+        <Pill onClick={() => goToCard(firstUnseen)} title={waiting.goTo} place="end">
           <ShieldQuestion className="size-4 text-warn" aria-hidden="true" />
-          {waiting.waiting(unseen.length)}
+          {waiting.waiting(unseen.length, isMore)}
         </Pill>
       ) : isAtEnd ? null : (
-        <Pill onClick={toEnd}>
+        <Pill onClick={toEnd} place="center">
           <ArrowDown className="size-4" aria-hidden="true" />
           {words.message.toLatest}
         </Pill>
@@ -139,15 +139,19 @@ export function Conversation({
   );
 }
 
-/** A button above the end of the list, which scrolls to something out of view. */
-function Pill(props: ComponentProps<'button'>) {
+/** A button above the end of the list, which scrolls to something out of view. At the end of the line it leaves the buttons of a card below it free. */
+function Pill({ place, ...rest }: ComponentProps<'button'> & { place: 'center' | 'end' }) {
   return (
-    <button
-      ref={handFocusOn}
-      type="button"
-      {...props}
-      className="absolute bottom-3 left-1/2 inline-flex h-10 -translate-x-1/2 animate-fade items-center gap-2 rounded-full print:hidden border border-line bg-surface px-4 text-sm whitespace-nowrap shadow-float hover:bg-sunken"
-    />
+    <div
+      className={`pointer-events-none absolute inset-x-0 bottom-3 mx-auto flex max-w-3xl px-4 sm:px-6 print:hidden ${place === 'end' ? 'justify-end' : 'justify-center'}`}
+    >
+      <button
+        ref={handFocusOn}
+        type="button"
+        {...rest}
+        className="pointer-events-auto inline-flex h-10 animate-fade items-center gap-2 rounded-full border border-line bg-surface px-4 text-sm whitespace-nowrap shadow-float hover:bg-sunken"
+      />
+    </div>
   );
 }
 

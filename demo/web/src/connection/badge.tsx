@@ -54,6 +54,12 @@ export function ConnectionBadge({
         className={`size-2 rounded-full ${replay ? 'bg-accent' : COLOURS[connection.status]}`}
       />
       <span className="sr-only sm:not-sr-only">{text()}</span>
+      {wanted === mode || replay ? null : (
+        // A narrow header has no room for the name of the mode.
+        <span aria-hidden="true" className="sm:hidden">
+          {modes.later}
+        </span>
+      )}
     </span>
   );
 }

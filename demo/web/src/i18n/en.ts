@@ -174,7 +174,8 @@ export const en = {
     announceAlso: (sentence: string) => `Approval needed: ${sentence}`,
     announceSoon: (seconds: number) => `${seconds} seconds left to decide.`,
     announceState: (state: string, sentence: string) => `${state}: ${sentence}`,
-    waiting: (count: number) => `${count} ${count === 1 ? 'approval' : 'approvals'} waiting`,
+    waiting: (count: number, isMore?: boolean) =>
+      `${count} ${isMore ? 'more ' : ''}${count === 1 ? 'approval' : 'approvals'} waiting`,
     titleSign: (count: number, seconds: number | null) =>
       `(${count}) ${count === 1 ? 'Approval' : 'Approvals'} waiting${seconds === null ? '' : `, ${timeOf(seconds)}`}`,
     goTo: 'Go to the approval',
@@ -216,7 +217,8 @@ export const en = {
     announce: (sentence: string, decline: string | null) =>
       `A question for you: ${sentence}${decline === null ? '' : ` Press ${decline} to decline.`}`,
     announceState: (state: string, sentence: string) => `${state}: ${sentence}`,
-    waiting: (count: number) => `${count} ${count === 1 ? 'card' : 'cards'} waiting for you`,
+    waiting: (count: number, isMore?: boolean) =>
+      `${count} ${isMore ? 'more ' : ''}${count === 1 ? 'card' : 'cards'} waiting for you`,
     titleSign: (count: number, seconds: number | null) =>
       `(${count}) Waiting for you${seconds === null ? '' : `, ${timeOf(seconds)}`}`,
     goTo: 'Go to the card',
@@ -252,6 +254,7 @@ export const en = {
     sseHint: 'One request for each message',
     bidiHint: 'One open connection for text and voice',
     afterAnswer: (mode: string) => `${mode}, after this answer`,
+    later: 'After this answer',
   },
 
   connection: {

@@ -177,8 +177,9 @@ export const ja: Messages = {
     announceAlso: (sentence) => `承認が必要です：${sentence}`,
     announceSoon: (seconds) => `残り ${seconds} 秒です。`,
     announceState: (state, sentence) => `${state}：${sentence}`,
-    waiting: (count) => `承認待ち ${count} 件`,
-    titleSign: (count, seconds) => `(${count}) 承認待ち${seconds === null ? '' : `・残り ${timeOf(seconds)}`}`,
+    waiting: (count, isMore) => `${isMore ? 'ほかに' : ''}承認待ち ${count} 件`,
+    titleSign: (count, seconds) =>
+      `(${count}) 承認待ち${seconds === null ? '' : `・残り ${timeOf(seconds)}`}`,
     goTo: '承認カードへ',
     run: '{tool} を実行します。',
     ran: '{tool} を実行しました。',
@@ -218,8 +219,9 @@ export const ja: Messages = {
     announce: (sentence, decline) =>
       `質問があります：${sentence}${decline === null ? '' : ` ${decline} で回答を断ります。`}`,
     announceState: (state, sentence) => `${state}：${sentence}`,
-    waiting: (count) => `回答待ち ${count} 件`,
-    titleSign: (count, seconds) => `(${count}) 回答待ち${seconds === null ? '' : `・残り ${timeOf(seconds)}`}`,
+    waiting: (count, isMore) => `${isMore ? 'ほかに' : ''}回答待ち ${count} 件`,
+    titleSign: (count, seconds) =>
+      `(${count}) 回答待ち${seconds === null ? '' : `・残り ${timeOf(seconds)}`}`,
     goTo: 'カードへ',
     payload: '承認とともにツールへ渡す内容',
   },
@@ -258,6 +260,7 @@ export const ja: Messages = {
     sseHint: 'メッセージごとに1回リクエストします',
     bidiHint: '1本の接続で文字と音声をやり取りします',
     afterAnswer: (mode) => `${mode}（この回答のあと）`,
+    later: 'この回答のあと',
   },
 
   connection: {
