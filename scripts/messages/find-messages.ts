@@ -62,6 +62,9 @@ const LEVELS = ['info', 'warn', 'error'];
 /** The most function calls through which a text is followed to its source. */
 const MAX_DEPTH = 6;
 
+/** Whether a text is listed. One that is only a value is not, such as the message of another error. */
+const isMoreThanValue = (text: string): boolean => !/^\{[^{}]*\}$/.test(text);
+
 type Callable = Node & { parameters: readonly Node[]; body?: Node | undefined };
 type Bindings = ReadonlyMap<Node, Node>;
 
@@ -129,6 +132,18 @@ class Finder {
       for (const { bindings, at } of this.sitesOf(node, [text]))
         for (const one of this.textsOf(text, bindings))
           logs.push({ level: name, text: one, fields: this.keysOf(fields, bindings), file: this.fileOf(at) });
+    } else if (isElementAccessExpression(expression) && this.isLogger(expression.expression)) {
+      // `logger[level](text)`, in a function that gets both.
+      const level = expression.argumentExpression;
+      for (const { bindings, at } of this.sitesOf(node, [level, text]))
+        for (const one of this.textsOf(text, bindings).filter(isMoreThanValue))
+          for (const name of this.textsOf(level, bindings))
+            logs.push({
+              level: name,
+              text: one,
+              fields: this.keysOf(fields, bindings),
+              file: this.fileOf(at),
+            });
     }
   }
 
@@ -180,9 +195,8 @@ class Finder {
   }
 
   private errors(kind: string, text: Node, bindings: Bindings, file: string): ErrorText[] {
-    // A text that is only a value, such as the message of another error, is not listed.
     return this.textsOf(text, bindings)
-      .filter((one) => !/^\{[^{}]*\}$/.test(one))
+      .filter(isMoreThanValue)
       .map((one) => ({ kind, text: one, file }));
   }
 

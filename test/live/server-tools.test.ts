@@ -199,6 +199,8 @@ describe('a conflict', () => {
 
   it('[T23a] [T5] ends the call over BIDI with its own text, keeps nothing of it, and the next call sees what is there', async () => {
     const { add, look, written } = twoWriters();
+    const errors: string[] = [];
+    const logger = { info() {}, warn() {}, error: (line: string) => void errors.push(line) };
     const server = await live(
       [
         [calls({ id: 'call-a', name: 'add', args: { waits: true } })],
@@ -208,6 +210,7 @@ describe('a conflict', () => {
         [text('So.')],
       ],
       [add, look],
+      { logger },
     );
     const one = await server.connect('?session=one');
     one.say('slow');
@@ -226,6 +229,8 @@ describe('a conflict', () => {
       },
     ]);
     expect(JSON.stringify(server.model.lastContents)).toContain(TEXT);
+    // The store works: no line asks the operator to check it.
+    expect(errors).toEqual([]);
   });
 
   it('[T23a] [T5] ends the call inside the loop of an agent over SSE in the same way', async () => {

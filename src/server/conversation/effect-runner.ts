@@ -34,6 +34,10 @@ export interface EffectRunnerContext {
   onLost: () => void;
 }
 
+const CONFLICT =
+  'the state changes of a tool were not stored: another call had changed the same data; the call ends with an error';
+const NOT_WRITTEN =
+  'a write to the store failed: unless it is tried again, output that depends on it is discarded and its request is rejected; check the store';
 const NOT_STORED = 'the store rejected a message: clients that load it later lack its last changes';
 
 type TextDeltas = Extract<Effect, { type: 'say-deltas' }>;
@@ -333,7 +337,12 @@ export class EffectRunner {
     } catch (error) {
       this.fault(error);
       this.guard.writeFailed(purpose);
-      if (!this.isDropped) this.queue.unshift(...insteadOf(effect, error));
+      if (!this.isDropped) {
+        const fields = { error: String(error), what: purpose?.for };
+        if (error instanceof StateConflict) this.log('info', CONFLICT, fields);
+        else this.log('error', NOT_WRITTEN, fields);
+        this.queue.unshift(...insteadOf(effect, error));
+      }
       this.apply({ type: 'store-failed', purpose, error });
     }
   }

@@ -373,7 +373,7 @@ export class AgentRun {
 
   /**
    * Records that a call of a message was settled, so that the agent must continue the message. `notice`: the text that informs the agent of the
-   * outcome; null when the history has the response directly after the call.
+   * outcome; null when the agent reads the response in the history, because it has written to no other message since.
    */
   addNotice(messageId: string, notice: string | null): void {
     this.notices.set(messageId, [

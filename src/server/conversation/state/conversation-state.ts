@@ -234,13 +234,6 @@ export class ConversationState {
   /** Handles a failed write: ends or retries the work that waited for it. */
   private storeFailed(purpose: Purpose | null, error: unknown): void {
     const { context, calls, driver, turns } = this;
-    const fields = { error: String(error), what: purpose?.for };
-    context.emit({
-      type: 'log',
-      level: 'error',
-      text: 'a write to the store failed: output that depends on it is discarded, and a request that depends on it is rejected; check the store',
-      fields,
-    });
     switch (purpose?.for) {
       case 'message':
         return turns.turnStart.notStored(purpose, toProtocolError(error));

@@ -331,7 +331,10 @@ export class OpenCalls {
     return false;
   }
 
-  /** Whether the approval request of an open call was shown, even if it is decided. The call of an approved agent is left out while the agent works. */
+  /**
+   * Whether the approval request of an open call was shown, even if it is decided. Leaves out the call of an agent that is used as a tool once the agent
+   * has started, because calls inside the agent may ask too.
+   */
   get isShowing(): boolean {
     return this.all.some(
       ({ record, state }) =>

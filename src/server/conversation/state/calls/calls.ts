@@ -210,7 +210,10 @@ export class Calls {
     return options.clientTimeoutMs === null ? null : now + options.clientTimeoutMs;
   }
 
-  /** Records whether clients have a call that is about to start. The effects that are emitted from now on are performed after the write of the start. */
+  /**
+   * To be called just before a call starts. Returns whether clients already have the call and its open confirmation, in case the start cannot be stored.
+   * The effects that are emitted from now on are performed after the write of the start.
+   */
   private beforeStart(call: OpenCall): BeforeStart {
     const { context, messages, chunks } = this;
     const draft = messages.get(call.record.messageId);
