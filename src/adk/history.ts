@@ -252,7 +252,7 @@ async function withFiles(
     for (const part of content.parts?.toReversed() ?? []) {
       const file = source && fileIn(part);
       if (file) left -= file.size;
-      // Once a file is left out, all older files are left out, even small ones that would still fit.
+      // Once a file exceeds the limit, all older files are left out too, even small ones that would still fit.
       if (file) parts.push(left < 0 ? omitted(part, file.size) : await read(part, file, source, session));
       else parts.push(part);
     }

@@ -109,7 +109,7 @@ export class Receiver {
     return this.#open((stream) => this.#responses.read(stream, messageId, options));
   }
 
-  /** Detaches a response that the chat no longer reads. Returns whether the chat was reading it. */
+  /** Detaches a response, because the chat stops reading it. Returns false when the response had already ended. */
   leave(number: number): boolean {
     return this.#leave(number, false) !== undefined;
   }

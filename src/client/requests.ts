@@ -117,7 +117,7 @@ export class Requests {
     return all;
   }
 
-  /** Withdraws the request for which a response was opened. Returns whether the request was never sent. */
+  /** Withdraws the request for which a response was opened. Returns whether the server cannot have accepted it. */
   withdraw(response: number): boolean {
     const request = [...this.#pending.values()].find((one) => one.response === response);
     if (!request) return false;

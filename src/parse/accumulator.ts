@@ -152,7 +152,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       if (fold.done) addBedrockFields(event, fold.body);
       return;
     }
-    // For models whose events have the shape of another provider's API, Bedrock sends its token counts in a separate event.
+    // Bedrock may also send its token counts in a separate event, which the model's own API does not define.
     if (fold && !taken && addBedrockFields(event, fold.body)) return;
     if (taken === 'restart') {
       warn(warnings, 'stream_duplicate_start');

@@ -184,7 +184,7 @@ describe.each([
       }
       expect(warnings).toEqual([
         'metadata of the tool "work" is not shown: tools cannot set usage, which the server writes',
-        'metadata of the tool "work" is not shown: all metadata of the call has 17008 bytes, and 16384 are allowed',
+        'metadata of the tool "work" is not shown: the metadata of a call may have at most 16384 bytes, but it has 17008',
         'metadata of the tool "work" is not shown: Do not know how to serialize a BigInt',
       ]);
     });

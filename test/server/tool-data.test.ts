@@ -146,7 +146,7 @@ describe.each([
       'the data "graph" of the tool "work" is not shown: it is not declared in the option "data" of createDuologue',
       'the data "toString" of the tool "work" is not shown: it is not declared in the option "data" of createDuologue',
       'the data "chart" of the tool "work" is not shown: it does not fit its schema: title: Invalid input: expected string, received number',
-      'the data "note" of the tool "work" is not shown: the value has 32770 bytes, and 32768 are allowed',
+      'the data "note" of the tool "work" is not shown: the value may have at most 32768 bytes, but it has 32770',
     ]);
   });
 

@@ -231,7 +231,7 @@ describe.each([
     expect(outputs(await play(work([loop]), false, { logger }))).toEqual([['done', false]]);
     expect(warnings).toEqual([
       [
-        'a preliminary output of the tool "work" is not shown: the value has 32770 bytes, and 32768 are allowed',
+        'a preliminary output of the tool "work" is not shown: the value may have at most 32768 bytes, but it has 32770',
         CALL,
       ],
       [

@@ -2,7 +2,7 @@ const TEXTS = {
   deaf: 'The model of this conversation does not accept audio. Type your message instead.',
   unreachable: 'There is no connection to the server. Check the network, then try again.',
   elsewhere: 'The conversation continues in another tab or on another device, and its sound plays there.',
-  refused: 'The {device} may not be used: allow it in the settings of the browser for this page.',
+  refused: 'This page may not use the {device}: allow it in the settings of the browser.',
   none: 'The {device} was not found: connect it, or choose another one.',
   busy: 'The {device} cannot be used: another program may be using it.',
   insecure:

@@ -117,7 +117,7 @@ interface Port {
   postMessage(message: unknown, transfer?: ArrayBuffer[]): void;
 }
 
-/** The number of samples in a block, in every browser. */
+/** The number of samples that a browser passes to `process` at once (the render quantum of Web Audio). */
 const BLOCK = 128;
 
 declare const registerProcessor: ((name: string, processor: unknown) => void) | undefined;

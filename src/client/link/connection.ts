@@ -179,7 +179,7 @@ export class Connection {
     }
   }
 
-  /** Drops a posted request. Returns whether the request was never sent. */
+  /** Drops a posted request. Returns whether the server cannot have accepted it: it was never sent, or only rejected because its session was moving. */
   withdraw(requestId: string): boolean {
     return this.#outbox.remove(requestId);
   }

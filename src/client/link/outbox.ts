@@ -38,7 +38,10 @@ export class Outbox {
     this.#entries.push({ ...request, isSent, rejections: 0 });
   }
 
-  /** Removes a request that the server answered or the page withdraws. Returns whether the request was never sent. */
+  /**
+   * Removes a request that the server answered or the page withdraws. Returns whether the server cannot have accepted it: it was never sent, or only
+   * rejected because its session was moving.
+   */
   remove(requestId: string): boolean {
     const entry = this.#find(requestId);
     this.#entries = this.#entries.filter((other) => other !== entry);

@@ -11,7 +11,7 @@ export interface DevicesContext {
   options: VoiceOptions;
   /** Gets the sound of the microphone. */
   onSound: (pcm: Int16Array) => void;
-  /** Called when the microphone was unplugged. */
+  /** Called when the microphone stopped by itself, e.g. because it was unplugged. */
   onLost: (error: AudioError) => void;
   /** Called when the player starts or stops, and when the browser allows it to play. */
   onPlayerChange: () => void;

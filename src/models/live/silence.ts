@@ -6,7 +6,7 @@ import type { LiveTraits } from './provider.ts';
 import type { TurnOutput } from './turn-output.ts';
 
 /**
- * Whether the user interrupted output that the model has not ended. Duologue's server discards model output until it gets a
+ * Whether the user interrupted output that the model has not ended. After an interruption, Duologue's server discards model output until it gets a
  * `turnComplete`. The model may never send one, so this class tracks whether the live connection has to emit it.
  */
 export class Mute {

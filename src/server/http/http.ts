@@ -73,7 +73,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
     const { code } = error;
     const { logger } = context.engine;
     if (code === 'internal')
-      logger.error('a request failed: its client got the code internal; the error is a fault of the server', {
+      logger.error('a request failed because of a fault of the server: the client got the code "internal"', {
         path,
         request: requestId,
         error: describe(thrown),

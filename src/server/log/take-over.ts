@@ -22,7 +22,7 @@ interface LogContent {
 
 /** Facts about the session that are known after its recovery. */
 export interface StoredState {
-  /** The ids of messages with a call that waits for an answer. */
+  /** The ids of messages with an open call: one that waits for an answer, or that this process continues. */
   open: ReadonlySet<string>;
   /** The ids of the assistant messages that will answer queued user messages. */
   awaited: ReadonlySet<string>;

@@ -61,7 +61,9 @@ export class CallData {
     const whole = merge(this.metadata, value);
     const { bytes } = jsonOf(whole);
     if (bytes > LIMITS.metadataBytes)
-      throw new Error(`all metadata of the call has ${bytes} bytes, and ${LIMITS.metadataBytes} are allowed`);
+      throw new Error(
+        `the metadata of a call may have at most ${LIMITS.metadataBytes} bytes, but it has ${bytes}`,
+      );
     this.metadata = whole;
     const waiting = this.waiting.get(METADATA)?.chunk as { messageMetadata?: object } | undefined;
     const messageMetadata = merge(waiting?.messageMetadata ?? {}, value);

@@ -262,8 +262,8 @@ export class Output {
   }
 
   /**
-   * Reports an event to the application, with a write of its own if a subscription wants the event. Then resolves when the event is stored, or when the
-   * write has failed; otherwise returns undefined.
+   * Reports an event to the application. If a subscription wants the event, the event is stored first, and the returned promise resolves when it is stored
+   * or the write has failed; otherwise returns undefined.
    */
   private tell(event: PreparedEvent | null): Promise<void> | undefined {
     const { outbox } = event ?? {};

@@ -47,6 +47,7 @@ export class Throttle {
 export function jsonOf(value: unknown): { value: unknown; bytes: number } {
   const text = JSON.stringify(value) ?? 'null';
   const bytes = Buffer.byteLength(text);
-  if (bytes > VALUE_BYTES) throw new Error(`the value has ${bytes} bytes, and ${VALUE_BYTES} are allowed`);
+  if (bytes > VALUE_BYTES)
+    throw new Error(`the value may have at most ${VALUE_BYTES} bytes, but it has ${bytes}`);
   return { value: JSON.parse(text), bytes };
 }

@@ -161,7 +161,7 @@ export interface Listener {
    * is active. `always`: it only watches, and never becomes active.
    */
   readonly watches: 'never' | 'when-another-speaks' | 'always';
-  /** Sends the client the error of a request that it made. */
+  /** Sends the client an error: of its request, of a live run that got its sound, or of the session, e.g. when chunks are delayed. */
   failed(error: ProtocolError): void;
   /** Sends the client the reason, and disconnects it. */
   end(code: ErrorCode, message: string): void;

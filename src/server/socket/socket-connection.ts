@@ -249,7 +249,7 @@ export class SocketConnection implements Listener {
     const error = toProtocolError(thrown).about(requestId);
     if (error.code === 'internal' && !(thrown instanceof ProtocolError)) {
       this.context.logger.error(
-        'a frame could not be handled: its client got the code internal; the error is a fault of the server',
+        'a frame could not be handled because of a fault of the server: the client got the code "internal"',
         {
           session: this.session.key.id,
           connection: this.id,

@@ -97,7 +97,7 @@ export class Sockets {
       const { logger } = this.context.engine;
       if (code === 'internal')
         logger.error(
-          'a connection was not opened: its client got the code internal; the error is a fault of the server',
+          'a connection was not opened because of a fault of the server: the client got the code "internal"',
           { ...about, error: String(thrown) },
         );
       if (code === 'unauthorized' || code === 'forbidden')

@@ -119,7 +119,7 @@ export function callOf(id: string, change: Partial<CallRecord> = {}): CallRecord
   };
 }
 
-/** An audit line about a call of `callOf`. */
+/** An audit line about the call that `callOf(id)` makes. */
 export function lineOf(kind: AuditEntry['kind'], id: string, change: Partial<AuditEntry> = {}): AuditEntry {
   return {
     kind,

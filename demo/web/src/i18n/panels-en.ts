@@ -165,7 +165,7 @@ export const en = {
     sensitivities: { low: 'Low (loud room)', medium: 'Medium', high: 'High (quiet voice)' },
     detection: {
       better: 'Downloading better voice detection, once',
-      failed: 'Better voice detection could not be downloaded. The volume is used instead.',
+      failed: 'Better voice detection could not be downloaded. Speech is detected by its volume instead.',
     },
     heard: 'Your words so far',
     blocked: 'The browser is blocking sound.',
