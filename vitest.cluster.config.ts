@@ -8,7 +8,7 @@ export default defineConfig({
     ...common.test,
     include: ['test/**/*.cluster.ts'],
     globalSetup: 'test/cluster/support/global.ts',
-    // Most of them start processes, which takes long on a busy machine.
-    testTimeout: 180_000,
+    // For what hangs, not for what is slow: most of them start processes, and one stores 300 MB.
+    testTimeout: 600_000,
   },
 });
