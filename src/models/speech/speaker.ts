@@ -1,3 +1,5 @@
+import { unlessAborted } from '../../adk/run.ts';
+
 /**
  * A text-to-speech engine. It gets one sentence and yields its sound (24 kHz, mono, 16 bits) in pieces, as soon as each is ready.
  * `signal` aborts when the sound is no longer needed.
@@ -23,7 +25,7 @@ export class Speaker {
 
   say(sentence: string): void {
     const { signal } = this.controller;
-    this.last = this.last.then(() => unlessAborted(this.speak(sentence, signal), signal));
+    this.last = this.last.then(() => unlessAborted(this.speak(sentence, signal), signal, () => undefined));
   }
 
   /** Stops speaking at once, and discards all sentences. */
@@ -49,17 +51,4 @@ export class Speaker {
       if (!signal.aborted) this.onError(error);
     }
   }
-}
-
-/** Resolves when the work ends, or as soon as the signal aborts. */
-function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
-    work.then(end, end);
-  });
 }

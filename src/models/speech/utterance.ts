@@ -1,5 +1,5 @@
 import { AsyncQueue } from '@google/adk';
-import { Vad } from './vad.ts';
+import { energyDetector } from '../../protocol/speech-detector.ts';
 
 /**
  * A speech-to-text engine. It gets the sound of one utterance as it comes in (16 kHz, mono, 16 bits) and resolves to the whole text, empty when
@@ -76,7 +76,12 @@ const MAX_LENGTH = 960_000;
  */
 export class UtteranceDetector {
   private readonly hasSignals: boolean;
-  private readonly vad = new Vad();
+  /** Detects speech by its loudness, for pages that signal nothing. */
+  private readonly vad = energyDetector()((isSpeech) => {
+    this.found = isSpeech ? 'start' : 'end';
+  });
+  /** The last start or end of speech in the sound that is being pushed; null when there is none. */
+  private found: 'start' | 'end' | null = null;
   private before: Int16Array[] = [];
   private length = 0;
   private isOpen = false;
@@ -97,7 +102,9 @@ export class UtteranceDetector {
   }
 
   push(samples: Int16Array): SpeechEvent[] {
-    const found = this.hasSignals ? null : this.vad.push(samples);
+    this.found = null;
+    if (!this.hasSignals) this.vad.push(samples);
+    const { found } = this;
     if (!this.isOpen) {
       this.keep(samples);
       if (!this.isSignalled && found !== 'start') {
