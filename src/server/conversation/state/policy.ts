@@ -26,7 +26,7 @@ export interface Policy {
   pauseEndsRun: boolean;
 }
 
-/** The policies of a server for both transports and the driver of its agent. No other code of the conversation checks which transport is used. */
+/** The policies of a server for both transports and the driver of its agent. No other code of the state checks which transport is used. */
 export class Policies {
   private readonly sse: Policy;
   private readonly bidi: Policy;
