@@ -68,6 +68,7 @@ async function main(): Promise<void> {
     ...(hub && { hub }),
     apiKey: settings.apiKey,
     origins: settings.origins,
+    trustedProxies: settings.trustedProxies,
     hosts: settings.host === 'localhost' ? [] : [settings.host],
     attachments: ATTACHMENTS,
     confirmations: settings.confirmations,

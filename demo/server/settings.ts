@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 
@@ -6,6 +7,8 @@ export interface Settings {
   host: string;
   port: number;
   origins: string[];
+  /** The proxies in front of the server whose `X-Forwarded-For` is trusted: their number, or their addresses and networks. */
+  trustedProxies: number | string[];
   dataDir: string;
   /** The PostgreSQL and Redis that several nodes share, and the address of this node; null for a single process. */
   shared: { database: string; redis: string | null; address: string } | null;
@@ -34,6 +37,7 @@ export function readSettings(env: Environment): Settings {
     host,
     port,
     origins: (env.DUOLOGUE_ORIGINS ?? '').split(',').flatMap((origin) => originIn(origin.trim())),
+    trustedProxies: proxiesIn(env.DUOLOGUE_TRUSTED_PROXIES ?? ''),
     dataDir: resolve(env.DUOLOGUE_DATA || '.data'),
     shared: sharedIn(env, host, port),
     apiKey,
@@ -123,4 +127,23 @@ function originIn(text: string): string[] {
   } catch {
     throw new Error(`DUOLOGUE_ORIGINS: "${text}" is not an origin such as https://chat.example.com.`);
   }
+}
+
+/** The number of proxies, or the list of their addresses and networks; 0 for an empty text. */
+function proxiesIn(text: string): number | string[] {
+  if (/^\s*\d*\s*$/.test(text)) return Number(text);
+  const entries = text.split(',').map((entry) => entry.trim());
+  return entries.filter((entry) => {
+    if (entry !== '' && !isNetwork(entry))
+      throw new Error(
+        `DUOLOGUE_TRUSTED_PROXIES: "${entry}" is neither a number of proxies nor an address or network such as 10.0.0.0/8.`,
+      );
+    return entry !== '';
+  });
+}
+
+function isNetwork(entry: string): boolean {
+  const [address = '', bits = '0', more] = entry.split('/');
+  if (isIP(address) === 0 || !/^\d+$/.test(bits) || more !== undefined) return false;
+  return Number(bits) <= (isIP(address) === 4 ? 32 : 128);
 }

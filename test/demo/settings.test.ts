@@ -6,6 +6,7 @@ const usual = {
   host: 'localhost',
   port: 3000,
   origins: [],
+  trustedProxies: 0,
   dataDir: resolve('.data'),
   shared: null,
   apiKey: undefined,
@@ -62,6 +63,12 @@ describe('the settings of the demo', () => {
       { DUOLOGUE_ORIGINS: 'https://a.example, http://b.example:8080/page,' },
       { origins: ['https://a.example', 'http://b.example:8080'] },
     ],
+    ['a proxy in front', { DUOLOGUE_TRUSTED_PROXIES: '1' }, { trustedProxies: 1 }],
+    [
+      'proxies by their addresses',
+      { DUOLOGUE_TRUSTED_PROXIES: '10.0.0.0/8, 192.0.2.7,2001:db8::/32,' },
+      { trustedProxies: ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32'] },
+    ],
     ['the dialect', { DUOLOGUE_CONFIRMATIONS: 'tool' }, { confirmations: 'tool' }],
     ['cards together', { DUOLOGUE_APPROVALS: 'parallel' }, { approvals: 'parallel' }],
     ['a timeout', { DUOLOGUE_APPROVAL_TIMEOUT_MS: '500' }, { approvalTimeoutMs: 500 }],
@@ -91,6 +98,18 @@ describe('the settings of the demo', () => {
     [
       { DUOLOGUE_ORIGINS: 'example.com' },
       'DUOLOGUE_ORIGINS: "example.com" is not an origin such as https://chat.example.com.',
+    ],
+    [
+      { DUOLOGUE_TRUSTED_PROXIES: '-1' },
+      'DUOLOGUE_TRUSTED_PROXIES: "-1" is neither a number of proxies nor an address or network such as 10.0.0.0/8.',
+    ],
+    [
+      { DUOLOGUE_TRUSTED_PROXIES: '10.0.0.0/33' },
+      'DUOLOGUE_TRUSTED_PROXIES: "10.0.0.0/33" is neither a number of proxies nor an address or network such as 10.0.0.0/8.',
+    ],
+    [
+      { DUOLOGUE_TRUSTED_PROXIES: '10.0.0.0/' },
+      'DUOLOGUE_TRUSTED_PROXIES: "10.0.0.0/" is neither a number of proxies nor an address or network such as 10.0.0.0/8.',
     ],
     [
       { DATABASE_URL: 'ann:secret at home' },
