@@ -14,10 +14,14 @@ afterEach(async () => {
   served = null;
 });
 
-async function opened(turns: ScriptedTurn[], options: Partial<DuologueOptions> = {}) {
+async function opened(
+  turns: ScriptedTurn[],
+  options: Partial<DuologueOptions> = {},
+  { path = '/ws', protocols = [] }: { path?: string; protocols?: string[] } = {},
+) {
   const made = harness(turns, [], options);
   served = await serve(made.duologue, { port: 0, quiet: true });
-  const socket = new WebSocket(`${served.url.replace('http', 'ws')}/ws`);
+  const socket = new WebSocket(`${served.url.replace('http', 'ws')}${path}`, protocols);
   const frames: Frame[] = [];
   let wake = (): void => undefined;
   socket.on('message', (data, isBinary) => {
@@ -37,6 +41,24 @@ async function opened(turns: ScriptedTurn[], options: Partial<DuologueOptions> =
   };
   const send = (frame: object) => socket.send(JSON.stringify({ headers: {}, body: {}, ...frame }));
   return { ...made, socket, frames, until, send };
+}
+
+/** Tries to connect; the status of the answer, or `101` when the socket opened. */
+async function statusOf(path: string, protocols: string[] = []): Promise<number> {
+  if (served === null) throw new Error('No server runs.');
+  const socket = new WebSocket(`${served.url.replace('http', 'ws')}${path}`, protocols);
+  return new Promise((resolve, reject) => {
+    socket.once('unexpected-response', (_request, response) => {
+      response.resume();
+      socket.terminate();
+      resolve(response.statusCode ?? 0);
+    });
+    socket.once('open', () => {
+      socket.terminate();
+      resolve(101);
+    });
+    socket.once('error', reject);
+  });
 }
 
 /** A turn that says a word, and waits until it is stopped. */
@@ -103,5 +125,49 @@ describe('the socket for the transport of ai 7', () => {
     const isRunning = async () => (await (await get('/sessions/chat-1')).json()).isRunning as boolean;
     while (isStopped && (await isRunning())) await new Promise((resolve) => setImmediate(resolve));
     expect(await isRunning()).toBe(!isStopped);
+  });
+
+  it('is at the path of the option, and then not at /ws', async () => {
+    const { send, until, frames } = await opened(
+      [[text('Hello.')]],
+      { chatSocket: { path: '/ai' } },
+      { path: '/ai' },
+    );
+    send(SEND);
+    expect(await until('end')).toEqual({ type: 'end', requestId: 'q-1' });
+    expect(frames.flatMap(({ chunk }) => (chunk?.type === 'text-delta' ? [chunk] : []))).toMatchObject([
+      { delta: 'Hello.' },
+    ]);
+    expect([await statusOf('/ai'), await statusOf('/ws')]).toEqual([101, 404]);
+  });
+
+  it('is nowhere with `chatSocket: false`, while our own socket stays', async () => {
+    const { duologue } = harness([], [], { chatSocket: false });
+    served = await serve(duologue, { port: 0, quiet: true });
+    expect([await statusOf('/ws'), await statusOf('/live')]).toEqual([404, 101]);
+  });
+
+  it('[A5d] takes a key beside a subprotocol of ours, which it chooses, and sends no other frames for that', async () => {
+    const key = (text: string) => `duologue.key.${Buffer.from(text).toString('base64url')}`;
+    const right = key('correct horse battery');
+    const { socket, send, until, frames } = await opened(
+      [[text('Hello.')]],
+      { apiKey: 'correct horse battery' },
+      { protocols: ['duologue.v2', right] },
+    );
+    expect(socket.protocol).toBe('duologue.v2');
+    send(SEND);
+    await until('end');
+    expect(frames.map(({ type, chunk }) => chunk?.type ?? type)).toEqual([
+      'start',
+      'text-start',
+      'text-delta',
+      'text-end',
+      'finish',
+      'end',
+    ]);
+    expect(await statusOf('/ws', ['duologue.v2', key('wrong')])).toBe(401);
+    // No subprotocol is chosen for the key alone, and this client ends such a connection.
+    await expect(statusOf('/ws', [right])).rejects.toThrow('Server sent no subprotocol');
   });
 });
