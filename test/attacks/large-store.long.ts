@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { on, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { CLIENT_FRAMES } from '../../src/protocol/wire/frames.ts';
 import { TestSocket } from '../support/socket.ts';
 import { fillLargeStore } from './support/large-store.ts';
@@ -10,7 +12,8 @@ import { type SmallServer, startSmall } from './support/small-heap.ts';
 /** What one request or frame cost the server. */
 interface Cost {
   step: string;
-  status: number | null;
+  /** The status of a response, or the type of the frame that ended the answer of `/ws`. */
+  status: number | string | null;
   bytes: number;
   heapMb: number;
   cpuMs: number;
@@ -43,6 +46,7 @@ const requests = (id: string): [string, string, string, object?][] => [
   ['GET /sign-in/callback', 'GET', '/sign-in/callback?state=none&code=none'],
   ['POST /sign-in/callback', 'POST', '/sign-in/callback', { state: 'none', code: 'none' }],
   ['GET /stream/:id/stream', 'GET', `/stream/${id}/stream`],
+  ['GET /stream/:id/stream, replayed', 'GET', `/stream/${id}/stream?replay=1`],
   ['POST /stream/:id/settled', 'POST', `/stream/${id}/settled`, {}],
   ['POST /stream/:id/received', 'POST', `/stream/${id}/received`, { last: 'gone:1' }],
   ['PATCH /sessions/:id', 'PATCH', `/sessions/${id}`, { title: 'A title' }],
@@ -75,11 +79,43 @@ const frames: [string, keyof typeof CLIENT_FRAMES, object, 'done' | 'data-error'
   ['message, continued', 'message', { trigger: 'continue-message', messageId: 'message-0' }, 'data-error'],
 ];
 
+/** Every frame of `/ws`: a name, its type, its fields, and the type of the frame that ends the answer; null when there is no answer. */
+const chatFrames: [string, string, object, 'end' | 'error' | 'no-active' | null][] = [
+  ['resume', 'resume', {}, 'end'],
+  ['send', 'send', { trigger: 'submit-message', messages: says('hi, stock', 'stock') }, 'end'],
+  ['resume, confirmed', 'resume', {}, 'no-active'],
+  ['send, once more', 'send', { trigger: 'submit-message', messages: says('hi, stock') }, 'end'],
+  [
+    'send, an answered message again',
+    'send',
+    { trigger: 'submit-message', messages: says('hi, stock', 'stock') },
+    'error',
+  ],
+  [
+    'send, regenerated',
+    'send',
+    { trigger: 'regenerate-message', messages: says('hi, stock', 'stock') },
+    'end',
+  ],
+  ['send, forged answers', 'send', { trigger: 'submit-message', messages: answers }, 'error'],
+  ['abort', 'abort', {}, null],
+];
+
+/** Sends a frame over a socket of `/ws`, and returns the type of the frame that ends its answer. */
+async function ask(socket: WebSocket, frame: { type: string; requestId: string }): Promise<Cost['status']> {
+  socket.send(JSON.stringify({ headers: {}, body: {}, ...frame }));
+  for await (const [data] of on(socket, 'message')) {
+    const { type, requestId } = JSON.parse(String(data)) as { type: string; requestId: string };
+    if (requestId === frame.requestId && type !== 'chunk' && type !== 'start') return type;
+  }
+  return null;
+}
+
 /** Asks every route and sends every frame about a session, and measures each. */
 async function walk(server: SmallServer, id: string): Promise<Cost[]> {
   const { url } = server;
   const costs: Cost[] = [];
-  const cost = async (step: string, work: () => Promise<{ status: number | null; bytes: number }>) => {
+  const cost = async (step: string, work: () => Promise<Pick<Cost, 'status' | 'bytes'>>) => {
     await server.measure();
     const reported = await work();
     costs.push({ step, ...reported, ...(await server.measure()) });
@@ -124,6 +160,21 @@ async function walk(server: SmallServer, id: string): Promise<Cost[]> {
       return { status: null, bytes: 0 };
     });
   }
+  const chat = new WebSocket(`${url.replace('http', 'ws')}/ws`);
+  await once(chat, 'open');
+  for (const [step, type, fields, end] of chatFrames) {
+    await cost(`frame ${step} of /ws`, async () => {
+      const frame = { type, id, requestId: randomUUID(), ...fields };
+      if (end !== null) return { status: await ask(chat, frame), bytes: 0 };
+      // An abort has no answer. Frames are handled in order, so the answer to the next one shows that the abort was handled.
+      chat.send(JSON.stringify(frame));
+      const next = { type: 'send', id, requestId: randomUUID(), messages: [{ role: 'system' }] };
+      return { status: await ask(chat, next), bytes: 0 };
+    });
+  }
+  chat.close();
+  await once(chat, 'close');
+  // This removes all that came after the question.
   await cost('frame message, a question of long ago again', async () => {
     const dones = socket.dones;
     socket.send('message', { messages: says('And?', 'message-0') });
@@ -154,6 +205,9 @@ it('[E4] every route and frame costs what a page costs, with 300 MB of history, 
   expect(long.map(({ step, status }) => [step, status])).toEqual(
     small.map(({ step, status }) => [step, status]),
   );
+  expect(long.flatMap(({ step, status }) => (step.endsWith('of /ws') ? [[step, status]] : []))).toEqual(
+    chatFrames.map(([step, , , end]) => [`frame ${step} of /ws`, end ?? 'error']),
+  );
   expect(long.find(({ step }) => step === 'GET /sessions')?.bytes).toBeGreaterThan(10_000);
   // CPU time of the server is what holds up its event loop; it does not depend on what else the machine does.
   const dear = long.filter(({ step, cpuMs, heapMb, bytes }, n) => {
@@ -173,4 +227,10 @@ it('walks every route and every frame of PROTOCOL.md', () => {
     expect([...walked, 'DELETE /sessions/:id']).toContain(`${method} ${path}`);
   expect(rows.length).toBeGreaterThan(12);
   expect(new Set(frames.map(([, type]) => type))).toEqual(new Set(Object.keys(CLIENT_FRAMES)));
+  const ofStock = text.slice(text.indexOf('\n## W. '), text.indexOf('**W1**'));
+  const sent = [...ofStock.matchAll(/^\| `([\w-]+)` \| client \|/gm)].map(([, type]) => type);
+  expect(sent).toHaveLength(3);
+  expect(new Set(chatFrames.map(([, type]) => type))).toEqual(new Set(sent));
+  expect(walked).toContain('GET /stream/:id/stream');
+  expect(requests(':id').map(([, , path]) => path)).toContain('/stream/:id/stream?replay=1');
 });
