@@ -119,11 +119,11 @@ const parts = [
   },
 ];
 
-/** Builds every part that is out of date; `announce` may print progress while a part is built. */
-export async function build(announce = (_name, work) => work()) {
+/** Builds every part that is out of date, or only those with the given names; `announce` may print progress while a part is built. */
+export async function build(announce = (_name, work) => work(), names = parts.map(({ name }) => name)) {
   const built = [];
   for (const part of parts) {
-    if (!part.when()) continue;
+    if (!names.includes(part.name) || !part.when()) continue;
     const stamp = resolve(root, part.output, '.stamp');
     const now = fingerprint(part.inputs);
     if (existsSync(stamp) && readFileSync(stamp, 'utf8') === now) continue;

@@ -19,7 +19,7 @@ function end(child, signal) {
 }
 
 /**
- * Runs a command to its end, bounded in time, without standard input, and leaves no process behind.
+ * Runs a command to its end, bounded in time (`timeoutMs`, unless it is a server), without standard input, and leaves no process behind.
  * Its output is shown as it comes (`show`) or returned. While it runs, a signal to us ends it and then us.
  */
 export function run(command, args, { cwd = root, env = {}, timeoutMs, show = false }) {
@@ -48,12 +48,13 @@ export function run(command, args, { cwd = root, env = {}, timeoutMs, show = fal
     };
     for (const signal of Object.keys(signals)) process.once(signal, onSignal);
 
-    const limit = setTimeout(() => {
+    const stop = () => {
       timedOut = true;
       output += `\nstopped: still running after ${timeoutMs / 1000} s\n`;
       end(child, 'SIGTERM');
       setTimeout(() => end(child, 'SIGKILL'), 5_000).unref();
-    }, timeoutMs);
+    };
+    const limit = timeoutMs === undefined ? undefined : setTimeout(stop, timeoutMs);
 
     let settled = false;
     const settle = (code) => {

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 test.each(EXAMPLES)(
-  'npm start in examples/%s serves a page with text, approvals and a browser tool',
+  'npm run example -- %s serves a page with text, approvals and a browser tool',
   async (name) => {
     const example = new Example(name);
     onTestFinished(() => example.end());

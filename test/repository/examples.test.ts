@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -98,4 +99,45 @@ test('an example with the packed library has its own tsconfig.json and vitest.co
     expect(readFileSync(join(project, 'tsconfig.json'), 'utf8'), name).not.toMatch(paths);
     expect(existsSync(join(project, 'vitest.config.ts')), name).toBe(scripts.includes('"vitest run"'));
   }
+});
+
+test('each example that runs here names the command that installs, builds and starts it', () => {
+  const root = join(import.meta.dirname, '../..');
+  const named = (...args: string[]) => {
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/example.mjs', ...args], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    return { status, text: stderr.trim() };
+  };
+  const names = readdirSync(join(root, 'examples')).filter((name) =>
+    existsSync(join(root, 'examples', name, 'package.json')),
+  );
+  expect(names).toContain('svelte');
+  const list = `npm run example -- ${names.join(' | ')}`;
+  expect(named()).toEqual({ status: 1, text: `the example cannot start: name one: ${list}` });
+  expect(named('svelt')).toEqual({
+    status: 1,
+    text: `the example cannot start: there is no "svelt": ${list}`,
+  });
+  expect(named('webhook', 'begin')).toEqual({
+    status: 1,
+    text: 'the example cannot start: webhook has no script "begin", only start, receive.',
+  });
+  for (const name of names) {
+    expect(readFileSync(join(root, 'examples', name, 'README.md'), 'utf8'), name).toMatch(
+      new RegExp(`npm run example -- ${name}\\b`),
+    );
+  }
+});
+
+test('the example with assistant-ui pins the version that the tests use, because newer ones may not be installable', () => {
+  const packageAt = (path: string) =>
+    JSON.parse(readFileSync(join(import.meta.dirname, '../..', path), 'utf8')) as Record<
+      'dependencies' | 'devDependencies',
+      Record<string, string>
+    >;
+  expect(packageAt('examples/assistant-ui/package.json').dependencies['@assistant-ui/react']).toBe(
+    packageAt('package.json').devDependencies['@assistant-ui/react'],
+  );
 });

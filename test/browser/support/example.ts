@@ -8,23 +8,25 @@ import { root } from './built.ts';
 /** The examples with a page that talks to the florist. */
 export const EXAMPLES = ['fastify', 'vue', 'svelte', 'assistant-ui'] as const;
 
-/** An example, started with its own command: `npm start` in its folder, which builds the page and serves it. */
+/** An example, started with the command of its README: `npm run example -- <name>`, which installs, builds the library and the page, and serves it. */
 export class Example {
+  readonly name: string;
   readonly folder: string;
   #child: ChildProcess | undefined;
 
   constructor(name: (typeof EXAMPLES)[number]) {
+    this.name = name;
     this.folder = join(root, 'examples', name);
   }
 
   /** Starts it on a free port, without a key. Resolves with the address that it prints. */
   async start(): Promise<string> {
     const { GEMINI_API_KEY: _key, NODE_ENV: _mode, ...env } = process.env;
-    const child = spawn('npm', ['start'], {
-      cwd: this.folder,
+    const child = spawn('npm', ['run', 'example', '--', this.name], {
+      cwd: root,
       env: { ...env, PORT: '0' },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A process group of its own: npm, its shell and the server end together.
+      // A process group of its own, so that a signal reaches npm and the program that it runs, as Ctrl-C does.
       detached: true,
     });
     this.#child = child;
@@ -42,13 +44,13 @@ export class Example {
     });
   }
 
-  /** Stops the processes of the example. */
+  /** Stops the example with Ctrl-C. Resolves when no process of it is left: each holds the output open. */
   async end(): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    process.kill(-child.pid, 'SIGKILL');
-    await exit;
+    const closed = once(child, 'close');
+    process.kill(-child.pid, 'SIGINT');
+    await closed;
   }
 }
 
