@@ -25,7 +25,7 @@ export interface FromAiSdkOptions {
  * Wraps a language model of an AI SDK provider (`ai` 6 or 7) for ADK agents. The agents can use it in live runs, too.
  *
  * @example
- * const agent = new LlmAgent({ name: 'assistant', model: fromAiSdk(anthropic('claude-sonnet-4-5')) });
+ * const agent = new LlmAgent({ name: 'assistant', model: fromAiSdk(anthropic('claude-sonnet-5-5')) });
  */
 export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): BaseLlm {
   if (model.specificationVersion !== 'v3' && model.specificationVersion !== 'v4') {
