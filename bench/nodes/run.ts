@@ -229,7 +229,7 @@ const figures: Figure[] = [
     ratio: all(median(times.other) / median(times.owner)),
     goal: { atMost: 2.5 },
   },
-  { name: 'statements of a turn of ten seconds', ratio: all(transactions), goal: { atMost: 6 } },
+  { name: 'statements of a turn of ten seconds', ratio: all(transactions), goal: { atMost: 5 } },
   {
     name: 'owner killed: first sign of the new one / lease, p90',
     ratio: p90(takeOvers, LEASE_MS),
