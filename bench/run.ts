@@ -47,6 +47,7 @@ const TAKEN: Partial<Record<string, readonly (keyof typeof options)[]>> = {
   browser: ['against', 'repetitions'],
   sound: ['against', 'repetitions'],
   attack: ['quick'],
+  hearing: ['quick'],
 };
 
 const unknown = positionals.filter((name) => !(name in PARTS));

@@ -226,3 +226,22 @@ describe('running a command', () => {
     });
   });
 });
+
+test('npm run bench gives each part the options that the part reads', () => {
+  const all = readFileSync(join(root, 'bench/run.ts'), 'utf8');
+  const listOf = (name: string) => new RegExp(`${name}[^\n]* = \\{\\n(.*?)\\n\\};`, 's').exec(all)?.[1] ?? '';
+  const files = [...listOf('const PARTS').matchAll(/^ {2}(\w+): '(.+)',$/gm)];
+  const given = Object.fromEntries(
+    [...listOf('const TAKEN').matchAll(/^ {2}(\w+): \[(.*)\],$/gm)].map(([, part = '', names = '']) => [
+      part,
+      [...names.matchAll(/'(\w+)'/g)].map(([, name]) => name).sort(),
+    ]),
+  );
+  const read = files.map(([, part = '', file = '']) => {
+    const text = readFileSync(join(root, 'bench', file), 'utf8');
+    const names = [...text.matchAll(/\b(\w+): \{ type: '|argv\.includes\('--(\w+)'\)/g)];
+    return [part, names.map(([, parsed, included]) => parsed ?? included).sort()] as const;
+  });
+  expect(given).toEqual(Object.fromEntries(read.filter(([, names]) => names.length > 0)));
+  expect(files.length).toBeGreaterThan(5);
+});
