@@ -33,6 +33,16 @@ describe('what the server says went wrong', () => {
   });
 
   test.each([
+    ['of code internal', 'internal', 'Something went wrong on the server'],
+    ['of the model', 'model_error', 'The model could not answer'],
+    ['of a limit', 'rate_limited', 'Too many requests'],
+  ])('%s has a title that names what failed', async (_, code, title) => {
+    const error = Object.assign(new Error('said the server'), { code });
+    await mount(<ErrorCard error={error} onRetry={null} onDismiss={() => undefined} />);
+    expect([...document.querySelectorAll('h2')].at(-1)?.textContent).toBe(title);
+  });
+
+  test.each([
     ['has no details when they would only say it again', new Error('The key was refused.'), 0],
     ['has details when they say more', Object.assign(new Error('said the server'), { code: 'internal' }), 1],
   ])('%s', async (_, error, count) => {

@@ -148,6 +148,22 @@ const noTool: string[] = [
 
 const spoken: [intent: string, pattern: RegExp, texts: string[]][] = [
   [
+    'the music button in English',
+    /To stop it or change its volume, press the music button at the top of the page/,
+    [
+      'stop the music',
+      'Stop the music',
+      'turn off the music',
+      'Please stop the music.',
+      'make the music quieter',
+    ],
+  ],
+  [
+    'the music button in Japanese',
+    /ページ上部の音楽ボタン.*を押してください/,
+    ['音楽を止めて', '音楽を止めてください', 'BGMを止めて', '音楽の音量を下げて'],
+  ],
+  [
     'the balance in English',
     /wallet starts with \$1,000/,
     [
