@@ -36,6 +36,19 @@ function inTheMiddle(relay: Relay): Promise<void> {
   return relay.hold('"30 "');
 }
 
+/** Counts from the next load of the page on how often a change of the page shows a text, also for a moment. The returned function reads the count. */
+async function seen(page: Page, text: string): Promise<() => Promise<number>> {
+  await page.addInitScript((looked) => {
+    const times = () => Number(sessionStorage.getItem('seen') ?? '0');
+    sessionStorage.setItem('seen', String(times()));
+    const look = () => {
+      if (document.body?.textContent.includes(looked)) sessionStorage.setItem('seen', String(times() + 1));
+    };
+    new MutationObserver(look).observe(document, { subtree: true, childList: true, characterData: true });
+  }, text);
+  return () => page.evaluate(() => Number(sessionStorage.getItem('seen') ?? 'NaN'));
+}
+
 async function began(person: Person): Promise<void> {
   await expect
     .poll(async () => ((await person.answers.count()) > 0 ? (await numbers(person)).length : 0))
@@ -63,9 +76,34 @@ describe('a conversation', () => {
     expect(await person.own.count()).toBe(3);
   });
 
+  it.each([
+    ['sse', 'bidi', 'Live (WebSocket)'],
+    ['bidi', 'sse', 'Standard (SSE)'],
+  ] as const)(
+    'says at once that the other mode begins after this answer, and begins it then, from %s to %s',
+    async (mode, other, name) => {
+      const relay = await relayed();
+      const person = new Person(await here.open({ mode, url: relay.url }));
+      const middle = inTheMiddle(relay);
+      await person.say(COUNT);
+      await middle;
+      await began(person);
+      const badge = person.page.getByTestId('connection');
+      await person.pickMode(other);
+      await badge.getByText(`${name}, after this answer`).waitFor();
+      expect(await person.page.locator('[data-mode]').getAttribute('data-mode')).toBe(mode);
+      relay.release();
+      await sawAll(person);
+      await person.page.locator(`[data-mode="${other}"]`).waitFor();
+      await expect.poll(() => badge.innerText()).toBe(name);
+    },
+  );
+
   it.each(modes)('is whole after a reload in mid-answer, over %s', async (mode) => {
     const relay = await relayed();
     const person = new Person(await here.open({ mode, url: relay.url }));
+    // One tab is open, so no moment of the reload may speak of another.
+    const notes = await seen(person.page, 'You see it live');
     const middle = inTheMiddle(relay);
     await person.say(COUNT);
     await middle;
@@ -73,6 +111,7 @@ describe('a conversation', () => {
     await person.page.reload();
     await sawAll(person);
     expect(await person.own.count()).toBe(1);
+    expect(await notes()).toBe(0);
   });
 
   it.each(modes)('keeps an open card over a reload, over %s', async (mode) => {

@@ -82,10 +82,15 @@ export class Person {
   }
 
   async chooseMode(mode: 'SSE' | 'BIDI'): Promise<void> {
-    const wanted = mode.toLowerCase();
+    const wanted = mode === 'SSE' ? 'sse' : 'bidi';
+    await this.pickMode(wanted);
+    await this.page.locator(`[data-mode="${wanted}"]`).waitFor();
+  }
+
+  /** Chooses a mode in the menu. Does not wait for it: in mid-answer it begins later. */
+  async pickMode(wanted: 'sse' | 'bidi'): Promise<void> {
     await this.page.locator('[data-mode]').click();
     await this.page.locator(`[role="menuitemradio"][data-value="${wanted}"]`).click();
-    await this.page.locator(`[data-mode="${wanted}"]`).waitFor();
   }
 
   /** Opens a panel beside the conversation. */
