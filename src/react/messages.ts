@@ -35,6 +35,11 @@ interface ApprovalFields {
   payload?: Question['payload'];
   /** Whether the waiting call is a call of ADK's confirmation tool. The page then sends the decision as the output of that call. */
   isConfirmation: boolean;
+  /**
+   * Only if an agent that is used as a tool made the call: the names of the agents on the way to it, from the agent of the conversation to the one that
+   * made the call.
+   */
+  agents?: string[];
 }
 
 /** An open question to the user. The agent, a tool or a node of a workflow waits for the answer. */
@@ -48,6 +53,11 @@ export interface PendingQuestion extends Omit<AskedQuestion, 'expiresAt'> {
   expiresAt: number | null;
   /** With the kind `sign-in`: the id of the request, with which the user can decline. The user does not answer here, but signs in at `url`. */
   approvalId?: string;
+  /**
+   * Only if an agent that is used as a tool asks: the names of the agents on the way to the question, from the agent of the conversation to the one that
+   * asks.
+   */
+  agents?: string[];
 }
 
 interface Part {
@@ -83,23 +93,33 @@ export function pendingQuestions(messages: readonly Message[]): PendingQuestion[
 }
 
 /** Calls `read` for the calls of the assistant's messages, in order, and returns its results except null. */
-function callsIn<T>(messages: readonly Message[], read: (messageId: string, part: Part) => T | null): T[] {
+function callsIn<T>(messages: readonly Message[], read: (call: Call, part: Part) => T | null): T[] {
   return messages.flatMap(({ id, role, parts }) =>
     role === 'assistant'
-      ? parts.flatMap((part) => ('toolCallId' in part ? (read(id, part as unknown as Part) ?? []) : []))
+      ? parts.flatMap((part) =>
+          'toolCallId' in part
+            ? (read(callOf(id, part as unknown as Part), part as unknown as Part) ?? [])
+            : [],
+        )
       : [],
   );
 }
 
-function questionOf(messageId: string, part: Part): PendingQuestion | null {
-  const { toolCallId, state, toolMetadata } = part;
-  const asked = { toolCallId, messageId, toolName: toolNameOf(part) ?? '' };
+/** The call that waits: what an approval and a question have in common. */
+type Call = Pick<PendingQuestion, 'messageId' | 'toolCallId' | 'toolName' | 'agents'>;
+
+function callOf(messageId: string, part: Part): Call {
+  const { toolCallId, toolMetadata } = part;
+  const agents = toolMetadata?.agents;
+  return { messageId, toolCallId, toolName: toolNameOf(part) ?? '', ...(agents && { agents }) };
+}
+
+function questionOf(call: Call, part: Part): PendingQuestion | null {
   const signIn = signInOf(part);
-  if (signIn) return { ...asked, ...signIn };
-  const question = toolMetadata?.question;
-  if (!question || state !== 'input-available') return null;
-  const { expiresAt = null } = question;
-  return { ...question, ...asked, expiresAt };
+  if (signIn) return { ...call, ...signIn };
+  const question = part.toolMetadata?.question;
+  if (!question || part.state !== 'input-available') return null;
+  return { expiresAt: null, ...question, ...call };
 }
 
 /** Returns the sign-in that a part asks for; null when it asks for none. */
@@ -118,9 +138,9 @@ interface Descriptor {
   expiresAt?: number;
 }
 
-function approvalOf(messageId: string, part: Part): PendingApproval | null {
-  const { toolCallId, state, input, approval } = part;
-  const name = toolNameOf(part) ?? '';
+function approvalOf(call: Call, part: Part): PendingApproval | null {
+  const { toolCallId, toolName: name } = call;
+  const { state, input, approval } = part;
   const request = state === 'approval-requested' ? approval : undefined;
   const isConfirmation = name === CONFIRMATION_TOOL && state === 'input-available';
   if ((!request && !isConfirmation) || signInOf(part)) return null;
@@ -133,14 +153,13 @@ function approvalOf(messageId: string, part: Part): PendingApproval | null {
     payload: toolConfirmation?.payload,
   }) as { expiresAt?: unknown; message?: unknown; payload?: Question['payload'] };
   return {
+    ...call,
     id: request?.id ?? toolCallId,
-    messageId,
-    toolCallId,
     toolName: typeof asked?.name === 'string' ? asked.name : name,
     input: isConfirmation ? (asked?.args ?? {}) : input,
     expiresAt: typeof expiresAt === 'number' ? expiresAt : null,
-    ...(typeof message === 'string' ? { message } : {}),
-    ...(payload === undefined ? {} : { payload }),
+    ...(typeof message === 'string' && { message }),
+    ...(payload !== undefined && { payload }),
     isConfirmation,
   };
 }

@@ -3,6 +3,8 @@ import './support/native-abort.ts';
 import { rmSync } from 'node:fs';
 import { useChat } from '@ai-sdk/react';
 import {
+  AgentTool,
+  type BaseTool,
   FunctionTool,
   getUserChoiceTool,
   LlmAgent,
@@ -222,6 +224,58 @@ describe.each(modes)(`questions of useDuologue on ${hooks}, over %s`, (mode) => 
       'Booked.',
     ]);
     expect(seen).toEqual([{ seats: 3 }]);
+  });
+
+  test('[T27] an approval and a question of an agent that is used as a tool name the agents on the way', async () => {
+    for (const confirmations of ['approval', 'tool'] as const) {
+      const pay = defineTool({
+        name: 'pay',
+        description: 'Pays.',
+        needsApproval: true,
+        execute: () => 'paid',
+      });
+      const agentOf = (
+        name: string,
+        steps: ConstructorParameters<typeof ScriptedModel>[0],
+        tools: BaseTool[],
+      ) => new LlmAgent({ name, description: 'Works.', model: new ScriptedModel(steps), tools });
+      const teller = agentOf(
+        'teller',
+        [
+          [call('pay', {}, 'call-3')],
+          [call('adk_request_input', { message: 'Your name?' }, 'call-4')],
+          [text('Paid.')],
+        ],
+        [pay, requestInputTool],
+      );
+      const banker = agentOf(
+        'banker',
+        [[call('teller', { request: 'pay' }, 'call-2')], [text('Paid.')]],
+        [new AgentTool({ agent: teller })],
+      );
+      const agent = agentOf(
+        'assistant',
+        [
+          [call('banker', { request: 'pay' }, 'call-1')],
+          [call('pay', {}, 'call-5')],
+          [call('adk_request_input', { message: 'And now?' }, 'call-6')],
+          [text('That is all.')],
+        ],
+        [new AgentTool({ agent: banker }), pay, requestInputTool],
+      );
+      const { served } = await live([], [], { agent, confirmations });
+      const page = mount({ url: served.url, mode });
+      void page.now.sendMessage({ text: 'go' });
+      for (const agents of [['assistant', 'banker', 'teller'], undefined]) {
+        const approval = firstApproval(await page.asked());
+        expect([approval.toolName, approval.agents]).toEqual(['pay', agents]);
+        await page.now.approve(approval);
+        const question = first(await questioned(page));
+        expect([question.toolName, question.agents]).toEqual(['adk_request_input', agents]);
+        await page.now.answer(question, 'Ann');
+      }
+      await page.texts('That is all.');
+    }
   });
 
   test('a question that the server cannot be asked about any more rejects the answer', async () => {

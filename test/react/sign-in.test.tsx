@@ -2,7 +2,7 @@
 import './support/native-abort.ts';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { FunctionTool, LlmAgent } from '@google/adk';
+import { AgentTool, FunctionTool, LlmAgent } from '@google/adk';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DuologueOptions } from '../../src/server/index.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
@@ -19,7 +19,7 @@ const modes = ['sse', 'bidi'] as const;
 const CALLBACK = 'http://chat.example/sign-in/callback';
 
 /** An agent whose tool needs a token of the provider, and counts the tokens that it worked with. */
-function calendar(provider: OAuthProvider, used: string[], turns = 1) {
+function calendar(provider: OAuthProvider, used: string[], turns = 1, name = 'assistant') {
   const config = provider.config();
   const tool = new FunctionTool({
     name: 'read_calendar',
@@ -39,7 +39,7 @@ function calendar(provider: OAuthProvider, used: string[], turns = 1) {
     [text(`You have 3 events (${n}).`)],
   ]).flat();
   const model = new ScriptedModel(steps);
-  return { model, agent: new LlmAgent({ name: 'assistant', model, tools: [tool] }) };
+  return { model, agent: new LlmAgent({ name, description: 'Knows the calendar.', model, tools: [tool] }) };
 }
 
 const options = (agent: LlmAgent, more: Partial<DuologueOptions> = {}): Partial<DuologueOptions> => ({
@@ -191,6 +191,22 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
       expect(await comeBack(served, back)).toMatchObject({ status: 409 });
       expect(provider.exchanges).toEqual([]);
     }
+  });
+
+  test('[T27] a sign-in of an agent that is used as a tool names the agents on the way', async () => {
+    const provider = await OAuthProvider.start();
+    const used: string[] = [];
+    const { agent: secretary } = calendar(provider, used, 1, 'secretary');
+    const model = new ScriptedModel([[call('secretary', { request: 'go' }, 'call-a')], [text('Done.')]]);
+    const tools = [new AgentTool({ agent: secretary })];
+    const { served } = await live([], [], options(new LlmAgent({ name: 'assistant', model, tools })));
+    const page = mount({ url: served.url, mode });
+    void page.now.sendMessage({ text: 'What is on?' });
+    const question = await asked(page);
+    expect(question.agents).toEqual(['assistant', 'secretary']);
+    await comeBack(served, await provider.consent(question.url));
+    await page.texts('Done.');
+    expect(used).toEqual(provider.tokens);
   });
 
   test('[T36f] no client can approve a sign-in: only the callback does', async () => {

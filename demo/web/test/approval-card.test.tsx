@@ -3,7 +3,7 @@ import axe from 'axe-core';
 import { OUTCOME_UNKNOWN } from 'duologue/protocol';
 import { act } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ApprovalCard } from '../src/approval/approval-card.tsx';
 import { useWhereabouts } from '../src/approval/elsewhere.tsx';
 import { type Reach, ReachProvider } from '../src/approval/reach.tsx';
@@ -128,6 +128,23 @@ describe('an approval card', () => {
     await act(async () => button('Deny').click());
     expect(onDecide).toHaveBeenLastCalledWith('c1', false, '');
   });
+
+  test.each([
+    ['en', 'Asked by assistant › banker'],
+    ['ja', '依頼したエージェント：assistant › banker'],
+  ])(
+    'names the agents on the way to a call inside an agent that is used as a tool (%s)',
+    async (language, line) => {
+      localStorage.setItem('duologue.language', language);
+      onTestFinished(() => localStorage.clear());
+      await import('../src/i18n/ja.ts');
+      const askedBy = () => card().querySelector('[data-testid=asked-by]')?.textContent;
+      await show(ASKING);
+      expect(askedBy()).toBeUndefined();
+      await show({ ...ASKING, toolMetadata: { agents: ['assistant', 'banker'] } });
+      expect(askedBy()).toBe(line);
+    },
+  );
 
   test('leaves the focus with someone who is writing', async () => {
     composer.value = 'I am in the middle of';

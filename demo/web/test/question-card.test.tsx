@@ -3,7 +3,7 @@ import axe from 'axe-core';
 import { QUESTION_TIMED_OUT, SUPERSEDED } from 'duologue/protocol';
 import { act } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Reach, ReachProvider } from '../src/approval/reach.tsx';
 import { LanguageProvider } from '../src/i18n/language.tsx';
 import { AnsweringProvider } from '../src/questions/answering.tsx';
@@ -82,6 +82,7 @@ const press = (target: Element, init: KeyboardEventInit) =>
   act(async () =>
     target.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init })),
   );
+const askedBy = () => card().querySelector('[data-testid=asked-by]')?.textContent;
 const announced = () => document.querySelector('[aria-live=assertive]')?.textContent;
 
 describe('the card of a question', () => {
@@ -200,6 +201,25 @@ describe('the card of a question', () => {
     await act(async () => vi.advanceTimersByTime(6_000));
     expect(card().dataset.state).toBe('expired');
   });
+
+  test.each([
+    ['en', 'Asked by assistant › banker'],
+    ['ja', '依頼したエージェント：assistant › banker'],
+  ])(
+    'names the agents on the way to a question inside an agent that is used as a tool (%s)',
+    async (language, line) => {
+      localStorage.setItem('duologue.language', language);
+      onTestFinished(() => localStorage.clear());
+      await import('../src/i18n/ja.ts');
+      await show(asking());
+      expect(askedBy()).toBeUndefined();
+      const { toolMetadata, ...part } = asking();
+      await show({ ...part, toolMetadata: { ...toolMetadata, agents: ['assistant', 'banker'] } });
+      expect(askedBy()).toBe(line);
+      await show({ ...part, toolMetadata: { ...toolMetadata, agents: ['assistant', 'ban\u202eker'] } });
+      expect(askedBy()).toContain('ban⟨U+202E⟩ker');
+    },
+  );
 
   test('cannot be answered where another page has the conversation', async () => {
     await show(asking(), 'elsewhere');

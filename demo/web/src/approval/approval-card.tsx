@@ -10,6 +10,7 @@ import { ToolProgress } from '../tools/tool-progress.tsx';
 import { useAnnounce } from '../ui/announcer.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { AnswerForm } from './answer-form.tsx';
+import { AskedBy } from './asked-by.tsx';
 import { type CardState, cardStateOf, isSettled } from './card-state.ts';
 import { obstacleOf, wordsOf } from './card-words.ts';
 import { Countdown } from './countdown.tsx';
@@ -111,7 +112,7 @@ export function ApprovalCard({
           <p id={title} className={`leading-snug ${isAsking ? 'text-xl text-ink' : 'text-base text-soft'}`}>
             <Sentence question={question} />
           </p>
-          <AskedBy agents={part.toolMetadata?.agents} />
+          <AskedBy part={part} />
           {signInUrl ? (
             <p>{messages.signIn.text(signInUrl.host)}</p>
           ) : message === undefined ? null : (
@@ -149,17 +150,6 @@ export function ApprovalCard({
         </div>
       )}
     </section>
-  );
-}
-
-/** Names the agents that led to the call, when an agent that is used as a tool made it. */
-function AskedBy({ agents }: { agents: readonly string[] | undefined }): ReactNode {
-  const { approval } = useLanguage().messages;
-  if (agents === undefined) return null;
-  return (
-    <p className="text-sm text-soft" data-testid="approval-agents">
-      {approval.askedBy(agents.map(reveal).join(' › '))}
-    </p>
   );
 }
 

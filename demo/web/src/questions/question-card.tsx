@@ -1,5 +1,6 @@
 import { CircleHelp, LoaderCircle, Send, X } from 'lucide-react';
 import { type RefObject, useEffect, useId, useRef, useState } from 'react';
+import { AskedBy } from '../approval/asked-by.tsx';
 import { Countdown } from '../approval/countdown.tsx';
 import { Details } from '../approval/details.tsx';
 import { useReach } from '../approval/reach.tsx';
@@ -61,6 +62,7 @@ export function QuestionCard({ part }: { part: ToolPart }) {
           <p id={title} className="text-xl leading-snug break-words whitespace-pre-wrap text-ink">
             {sentence}
           </p>
+          <AskedBy part={part} />
           <About part={part} />
           <Answers part={part} card={card} label={sentence} />
         </div>
