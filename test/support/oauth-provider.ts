@@ -6,12 +6,16 @@ import { onTestFinished } from 'vitest';
 
 const CLIENT = { id: 'client-1', secret: 'the secret of the client' };
 
-/** An OAuth 2 provider on this machine: codes are used once, and need the secret of the client, the address to come back to, and PKCE. */
+/**
+ * An OAuth 2 provider on this machine: codes are used once, and need the secret of the client, the address to come back to, and PKCE. A browser gets a page with
+ * the links Allow and Decline; any other client gets the code at once.
+ */
 export class OAuthProvider {
   /** Every access token that was given out. */
   readonly tokens: string[] = [];
   /** Requests to the token endpoint, and what became of each. */
   readonly exchanges: string[] = [];
+  /** The codes that were given out and not used yet. */
   private readonly codes = new Map<string, { redirectUri: string; challenge: string }>();
   private readonly server = createServer((request, response) => void this.answer(request, response));
 
@@ -72,12 +76,28 @@ export class OAuthProvider {
         response.writeHead(400).end('Unknown client, or no PKCE.');
         return;
       }
-      const code = randomBytes(8).toString('hex');
-      this.codes.set(code, { redirectUri: given('redirect_uri'), challenge: given('code_challenge') });
+      if (request.headers.accept?.includes('text/html') && given('answer') === '') {
+        const link = (answer: string) =>
+          `<a href="${url.search.replaceAll('&', '&amp;')}&amp;answer=${answer}">${answer}</a>`;
+        response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+        response.end(
+          `<!doctype html><title>Provider</title><h1>Calendar</h1><p>${link('Allow')} ${link('Decline')}</p>`,
+        );
+        return;
+      }
       const back = new URL(given('redirect_uri'));
-      back.searchParams.set('code', code);
+      if (given('answer') === 'Decline') back.searchParams.set('error', 'access_denied');
+      else {
+        const code = randomBytes(8).toString('hex');
+        this.codes.set(code, { redirectUri: given('redirect_uri'), challenge: given('code_challenge') });
+        back.searchParams.set('code', code);
+      }
       back.searchParams.set('state', given('state'));
       response.writeHead(302, { location: back.href }).end();
+      return;
+    }
+    if (url.pathname !== '/token') {
+      response.writeHead(404).end();
       return;
     }
     let text = '';
