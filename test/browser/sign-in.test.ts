@@ -128,6 +128,9 @@ describe.each(modes)('the card of a sign-in, over %s', (mode) => {
       expect(window.url()).toBe(`${url}/sign-in/callback`);
       await person.answers.getByText('That is your day.').waitFor();
       await person.card('done').getByText(String(words[1])).waitFor();
+      // The agent's tool has no component on this page, so the card has its output as it is.
+      await person.card('done').click();
+      await person.card('done').getByText('"Dentist at nine"').waitFor();
       expect(used).toEqual(provider.tokens);
       const everything = await seen(window);
       expect(everything).toContain('Dentist at nine');
@@ -155,7 +158,13 @@ describe('a sign-in', () => {
       await window.getByText('You did not sign in. You can close this window.').waitFor();
       await person.answers.getByText('That is your day.').waitFor();
     }
-    await person.card('denied').waitFor();
+    const denied = person.card('denied');
+    await denied.getByText('Not signed in').waitFor();
+    await denied.click();
+    await denied.getByText('The sign-in was not completed. Nothing was done.').waitFor();
+    expect(await denied.getByText('the provider answered "access_denied"').count()).toBe(
+      place === 'the card' ? 0 : 1,
+    );
     expect([used, provider.exchanges]).toEqual([[], []]);
   });
 });

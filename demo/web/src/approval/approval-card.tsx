@@ -1,5 +1,6 @@
 import { CONFIRMATION_TOOL } from 'duologue/protocol';
 import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
+import type { Messages } from '../i18n/en.ts';
 import { useLanguage } from '../i18n/language.tsx';
 import { Fields } from '../questions/fields.tsx';
 import { formFor } from '../questions/form.ts';
@@ -70,14 +71,11 @@ export function ApprovalCard({
   const obstacle = obstacleOf(reach, approval);
   useCardKeys(card, isAsking && obstacle === null, decide);
   const { icon: Icon, frame, mark } = LOOKS[state];
-  const { name, text } = wordsOf(
-    state,
-    reach,
-    signInUrl ? { ...approval, ...messages.signIn.states } : approval,
-  );
+  const words = signInUrl === null ? approval : signInWords(messages, state);
+  const { name, text } = wordsOf(state, reach, words);
   // A sign-in ends in the window of the provider, which is no other page of this conversation.
   const where = isElsewhere && signInUrl === null ? approval.elsewhere : null;
-  useAnnouncements(card, state, where === null ? name : `${name} · ${where}`, sentenceOf(question));
+  useAnnouncements(card, state, where === null ? name : `${name} · ${where}`, sentenceOf(question), words);
   const expiresAt = part.approval?.descriptor?.expiresAt;
   return (
     <section
@@ -91,7 +89,14 @@ export function ApprovalCard({
       className={`animate-rise scroll-m-4 scroll-mb-16 rounded-2xl border transition-colors ${frame}`}
     >
       {isSettled(state) ? (
-        <SettledCard part={part} state={state} question={question} where={where} titleId={title}>
+        <SettledCard
+          part={part}
+          state={state}
+          question={question}
+          words={words}
+          where={where}
+          titleId={title}
+        >
           {children}
         </SettledCard>
       ) : (
@@ -123,7 +128,7 @@ export function ApprovalCard({
           {text ? <p className="text-sm text-soft">{text}</p> : null}
           {!isAsking && part.approval?.reason ? (
             <p className="text-sm text-soft">
-              {approval.yourReason}: <q>{part.approval.reason}</q>
+              {words.yourReason}: <q>{part.approval.reason}</q>
             </p>
           ) : null}
           <ToolProgress part={part} />
@@ -159,6 +164,16 @@ function addressOf(part: ToolPart): URL | null {
   return /^https?:/.test(signInUrl) && URL.canParse(signInUrl) ? new URL(signInUrl) : null;
 }
 
+/**
+ * The words of a card that asks for a sign-in. The page learns from the server that the user has signed in, so while the call runs the page has no
+ * decision to send.
+ */
+function signInWords({ approval, signIn }: Messages, state: CardState): Messages['approval'] {
+  const { states, unsettled } = signIn;
+  const after = state === 'processing' ? { unsentText: unsettled, unsureText: unsettled } : {};
+  return { ...approval, ...states, ...after };
+}
+
 /** The message of the tool for the user, and the payload that the user may change. */
 function askedWith(part: ToolPart): { message?: string; payload?: JsonValue | undefined } {
   if (toolName(part) !== CONFIRMATION_TOOL) return part.approval?.descriptor ?? {};
@@ -184,23 +199,20 @@ function useAnnouncements(
   state: CardState,
   name: string,
   sentence: string,
+  words: Messages['approval'],
 ): void {
-  const { messages } = useLanguage();
   const announce = useAnnounce();
   const before = useRef<CardState | null>(null);
   useEffect(() => {
-    const { approval } = messages;
     const was = before.current;
     before.current = state;
     if (was === state) return;
     if (state === 'requested') {
       // The keyboard shortcuts decide only one card, so only its announcement names them.
       const hasKeys = card.current === cardOfKeys();
-      announce(
-        hasKeys ? approval.announce(sentence, KEYS.approve, KEYS.deny) : approval.announceAlso(sentence),
-      );
+      announce(hasKeys ? words.announce(sentence, KEYS.approve, KEYS.deny) : words.announceAlso(sentence));
     }
     // A card that was already settled when the conversation was loaded is not announced.
-    else if (was !== null) announce(approval.announceState(name, sentence));
-  }, [announce, card, messages, name, sentence, state]);
+    else if (was !== null) announce(words.announceState(name, sentence));
+  }, [announce, card, words, name, sentence, state]);
 }

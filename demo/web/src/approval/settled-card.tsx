@@ -1,6 +1,7 @@
 import { ChevronRight } from 'lucide-react';
 import { Collapsible } from 'radix-ui';
 import type { ReactNode } from 'react';
+import type { Messages } from '../i18n/en.ts';
 import { useLanguage } from '../i18n/language.tsx';
 import { failureText } from '../tools/failure-text.ts';
 import type { ToolPart } from '../tools/tool-part.ts';
@@ -15,6 +16,7 @@ export function SettledCard({
   part,
   state,
   question,
+  words,
   where,
   titleId,
   children,
@@ -22,6 +24,8 @@ export function SettledCard({
   part: ToolPart;
   state: CardState;
   question: Question;
+  /** The words of the card: those of an approval, or of a sign-in. */
+  words: Messages['approval'];
   /** Says that the call was decided on another page; null when it was not. */
   where: string | null;
   titleId: string;
@@ -29,14 +33,13 @@ export function SettledCard({
   children: ReactNode;
 }) {
   const { messages, language } = useLanguage();
-  const { approval } = messages;
   const { icon: Icon, mark, title, text } = LOOKS[state];
   return (
     <Collapsible.Root defaultOpen={state === 'failed' || state === 'unknown'}>
       <Collapsible.Trigger className="group flex w-full items-baseline gap-2.5 px-4 py-2.5 text-left text-sm">
         <Icon className={`size-4 shrink-0 self-center ${mark}`} aria-hidden="true" />
         <span data-testid="approval-state" className={`shrink-0 font-medium ${mark}`}>
-          {title(approval)}
+          {title(words)}
         </span>
         <span id={titleId} className="min-w-0 grow text-soft">
           <Sentence question={question} />
@@ -48,11 +51,11 @@ export function SettledCard({
         />
       </Collapsible.Trigger>
       <Collapsible.Content className="space-y-2 px-4 pb-3.5 ps-10.5 text-sm text-soft">
-        {text ? <p>{text(approval)}</p> : null}
+        {text ? <p>{text(words)}</p> : null}
         {state === 'failed' ? <p className="text-ink">{failureText(part, language, messages)}</p> : null}
         {part.approval?.reason ? (
           <p>
-            {approval.yourReason}: <q>{part.approval.reason}</q>
+            {words.yourReason}: <q>{part.approval.reason}</q>
           </p>
         ) : null}
         <Details question={question} />

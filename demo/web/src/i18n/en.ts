@@ -226,7 +226,19 @@ export const en = {
   },
 
   signIn: {
-    states: { needed: 'Needs you to sign in', processing: 'Signed in, in progress', approved: 'Signed in' },
+    states: {
+      needed: 'Needs you to sign in',
+      processing: 'Signed in, in progress',
+      approved: 'Signed in',
+      denied: 'Not signed in',
+      deniedText: 'The sign-in was not completed. Nothing was done.',
+      expiredText: 'There was no sign-in in time. Nothing was done.',
+      yourReason: 'Reason',
+      announce: (sentence: string, open: string, deny: string) =>
+        `Sign-in needed: ${sentence} Press ${open} to sign in in a new window, ${deny} to deny.`,
+      announceAlso: (sentence: string) => `Sign-in needed: ${sentence}`,
+    },
+    unsettled: 'No connection. The result is shown when the connection is back.',
     text: (host: string) => `Sign in at ${host} in a new window. The assistant then continues here.`,
     open: 'Sign in',
     keys: (open: string, deny: string) => `${open} sign in, ${deny} deny`,

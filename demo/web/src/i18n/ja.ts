@@ -231,7 +231,15 @@ export const ja: Messages = {
       needed: 'ログインが必要です',
       processing: 'ログイン済み、実行中',
       approved: 'ログイン済み',
+      denied: 'ログイン未完了',
+      deniedText: 'ログインは完了していません。何も実行されていません。',
+      expiredText: '時間内にログインされませんでした。何も実行されていません。',
+      yourReason: '理由',
+      announce: (sentence, open, deny) =>
+        `ログインが必要です：${sentence} ${open} で新しいウィンドウを開いてログイン、${deny} で拒否します。`,
+      announceAlso: (sentence) => `ログインが必要です：${sentence}`,
     },
+    unsettled: '接続が切れています。再接続したら、結果を表示します。',
     text: (host) =>
       `新しいウィンドウで ${host} にログインしてください。そのあと、アシスタントがここで続けます。`,
     open: 'ログイン',

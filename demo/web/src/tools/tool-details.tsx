@@ -14,6 +14,16 @@ export function ToolDetails({ part }: { part: ToolPart }) {
   );
 }
 
+/** The output of a call, unchanged. */
+export function ToolOutput({ part }: { part: ToolPart }) {
+  const { tools } = useMessages();
+  return (
+    <div className="text-xs">
+      <Json label={tools.output} value={part.output} />
+    </div>
+  );
+}
+
 function Json({ label, value }: { label: string; value: unknown }) {
   return (
     <div>
