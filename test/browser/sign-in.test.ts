@@ -110,13 +110,18 @@ describe.each(modes)('the card of a sign-in, over %s', (mode) => {
       const { provider, used, person, card, openProvider, seen, url } = await askForSignIn(mode, language);
       const { host } = new URL(provider.url);
       const words = {
-        en: [`Sign in at ${host} in a new window. The assistant then continues here.`, 'Done'],
-        ja: [
-          `新しいウィンドウで ${host} にログインしてください。そのあと、アシスタントがここで続けます。`,
-          '完了',
-        ],
+        en: {
+          asks: `Sign in at ${host} in a new window. The assistant then continues here.`,
+          ended: 'You are signed in. You can close this window.',
+          done: 'Done',
+        },
+        ja: {
+          asks: `新しいウィンドウで ${host} にログインしてください。そのあと、アシスタントがここで続けます。`,
+          ended: 'ログインしました。このウィンドウは閉じてかまいません。',
+          done: '完了',
+        },
       }[language];
-      await card.getByText(String(words[0])).waitFor();
+      await card.getByText(words.asks).waitFor();
       const window = await openProvider();
       await window.getByRole('heading', { name: 'Calendar' }).waitFor();
       expect(new URL(window.url()).origin).toBe(provider.url);
@@ -124,10 +129,10 @@ describe.each(modes)('the card of a sign-in, over %s', (mode) => {
       expect(await window.evaluate(() => [self.opener, document.referrer])).toEqual([null, '']);
       expect(await card.count()).toBe(1);
       const code = await answerProvider(window, 'Allow');
-      await window.getByText('You are signed in. You can close this window.').waitFor();
+      await window.getByText(words.ended).waitFor();
       expect(window.url()).toBe(`${url}/sign-in/callback`);
       await person.answers.getByText('That is your day.').waitFor();
-      await person.card('done').getByText(String(words[1])).waitFor();
+      await person.card('done').getByText(words.done).waitFor();
       // The agent's tool has no component on this page, so the card has its output as it is.
       await person.card('done').click();
       await person.card('done').getByText('"Dentist at nine"').waitFor();
@@ -166,5 +171,18 @@ describe('a sign-in', () => {
       place === 'the card' ? 0 : 1,
     );
     expect([used, provider.exchanges]).toEqual([[], []]);
+  });
+
+  it('that is over says so in Japanese, too', async () => {
+    const { card, person, openProvider } = await askForSignIn('sse', 'ja');
+    const window = await openProvider();
+    await card.getByRole('button', { name: '拒否' }).click();
+    await person.card('denied').getByText('ログイン未完了').waitFor();
+    await answerProvider(window, 'Allow');
+    await window
+      .getByText(
+        'このログインはすでに終わっています（完了、拒否、取り消し、または時間切れ）。このウィンドウは閉じてかまいません。',
+      )
+      .waitFor();
   });
 });

@@ -20,7 +20,8 @@ import {
   renameSession,
   stopSession,
 } from './session-routes.ts';
-import { completeSignIn, signInPage } from './sign-in-routes.ts';
+import { signInPage } from './sign-in-page.ts';
+import { completeSignIn } from './sign-in-routes.ts';
 import { confirmStream, postStream, resumeStream, settleSends, watchSession } from './stream-routes.ts';
 
 const ROUTES: Route[] = [

@@ -1,66 +1,18 @@
-import { randomBytes } from 'node:crypto';
 import { type Answer, ProtocolError } from '../../protocol/index.ts';
 import { NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { json, type Reply } from './reply.ts';
 import type { RouteCall } from './route.ts';
+import { signInWords } from './sign-in-page.ts';
 
 const MAX_BODY = 32 * 1024;
 const MAX_ERROR = 200;
-
-/**
- * The page to which a sign-in provider sends the browser back. Its script posts the query parameters to this server in a second request: with the first one,
- * which the provider's site caused, browsers do not send a cookie of the user that is `SameSite=Strict`.
- */
-export function signInPage(): Reply {
-  const nonce = randomBytes(16).toString('base64');
-  return {
-    status: 200,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-store',
-      'referrer-policy': 'no-referrer',
-      'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-    },
-    body: PAGE.replaceAll('NONCE', nonce),
-  };
-}
-
-const PAGE = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Sign-in</title>
-<style nonce="NONCE">body { font: 1.1rem/1.5 system-ui, sans-serif; margin: 20vh auto; max-width: 32rem; padding: 0 1rem; text-align: center }</style>
-<p id="text" role="status">Completing the sign-in.</p>
-<noscript>Allow JavaScript for this page, and load it again.</noscript>
-<script nonce="NONCE">
-const given = new URLSearchParams(location.search);
-const text = document.getElementById('text');
-history.replaceState(null, '', location.pathname);
-fetch(location.pathname, {
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ state: given.get('state'), code: given.get('code'), error: given.get('error') }),
-})
-  .then(async (answer) => {
-    const { message, error } = await answer.json();
-    text.textContent = answer.status === 401
-      ? 'You are not signed in to the application in this browser. Sign in there, and begin again in the conversation.'
-      : (message || error.message) + ' You can close this window.';
-  })
-  .catch(() => {
-    text.textContent = 'The server cannot be reached. Begin again in the conversation.';
-  });
-</script>
-</html>
-`;
 
 /**
  * Handles what the page of `signInPage` posts. Only the user for whom the sign-in was begun can complete it, only once, and only while signed in. The waiting
  * call gets the code of the provider. It is denied when the provider sent no code, for example because the user declined. If the
  * user has signed out of the application, the call still waits: the user signs in to the application, and opens the address of the provider once more.
  */
-export async function completeSignIn({ context, user, identity, body }: RouteCall): Promise<Reply> {
+export async function completeSignIn({ context, request, user, identity, body }: RouteCall): Promise<Reply> {
   const { engine, commands } = context;
   const { toolSignIns, store, clock, appName, signIn } = engine;
   const { state, code, error } = await body(MAX_BODY);
@@ -109,7 +61,8 @@ export async function completeSignIn({ context, user, identity, body }: RouteCal
     // Another callback, perhaps on another node, completed the sign-in after this one had found it open.
     throw thrown instanceof ProtocolError && thrown.code === 'nothing_to_answer' ? isOver() : thrown;
   });
-  return json(200, { message: isGiven ? 'You are signed in.' : 'You did not sign in.' });
+  const { signedIn, declined } = signInWords(request);
+  return json(200, { message: isGiven ? signedIn : declined });
 }
 
 function isOver(): ProtocolError {
