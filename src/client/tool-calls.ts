@@ -282,8 +282,8 @@ export function toolPartsOf(parts: readonly UIMessage['parts'][number][]): ToolP
 export function factsOf(metadata: unknown, asks = false): ToolFacts {
   const facts = (metadata ?? {}) as Partial<ToolFacts>;
   return {
+    ...facts,
     runsOn: facts.runsOn === 'client' ? 'client' : 'server',
     asks: facts.asks === true || asks,
-    ...(facts.optimistic === true ? { optimistic: true } : {}),
   };
 }

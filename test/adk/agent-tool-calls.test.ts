@@ -95,14 +95,17 @@ describe.each(Object.entries(WAYS))('over %s', (_way, way) => {
     const isKilled = processes !== PROCESSES[0];
 
     it.each(Object.entries(KINDS))(
-      '[T27] a call of %s inside an agent that is used as a tool waits as a call of the conversation',
+      '[T27] [T27d] a call of %s inside an agent that is used as a tool waits as a call of the conversation',
       async (_kind, { tool, answer, output = { done: 1 }, runs = 1, asks = true }) => {
         let ran = 0;
         const act = tool(() => ({ done: ++ran }));
         const { agent, inner, outer } = tree([act], [[call(name, {}, 'act-1')], [text('I did it.')]]);
         const conversation = new Conversation(way, agent, isKilled);
         const asked = await conversation.say('go');
-        expect(input(asked, name).toolMetadata?.agents).toEqual(['assistant', 'banker']);
+        expect(input(asked, name).toolMetadata).toMatchObject({
+          agents: ['assistant', 'banker'],
+          within: 'banker-1',
+        });
         expect(input(asked, 'banker').toolMetadata).toEqual({ runsOn: 'server', asks: false });
         expect(asked.some(({ type }) => type === 'tool-approval-request')).toBe(asks);
         expect(ran).toBe(0);
@@ -136,6 +139,7 @@ describe.each(Object.entries(WAYS))('over %s', (_way, way) => {
         runsOn: 'client',
         asks: false,
         agents: ['assistant', 'banker'],
+        within: 'banker-1',
         question: { kind: 'answer', message: 'Your name?', schema: { type: 'string' } },
       });
       const chosen = input(await conversation.answer((talk) => talk.output(named, 'Ann')), 'get_user_choice');

@@ -146,6 +146,34 @@ describe('responses', () => {
     }
   });
 
+  test('[B12d] the call of an agent that waits for a card inside it does not keep a response open, another agent does', () => {
+    const agent = { runsOn: 'server', asks: false } as const;
+    const outer = announce('c1', 'banker', {}, agent);
+    const inner = announce('c2', 'teller', {}, { ...agent, agents: ['assistant', 'banker'], within: 'c1' });
+    const pay = announce(
+      'c3',
+      'pay',
+      {},
+      { ...PAY, agents: ['assistant', 'banker', 'teller'], within: 'c2' },
+    );
+    for (const others of [[], announce('c4', 'clerk', {}, agent)]) {
+      const { responses, decide } = machine();
+      awaits(responses, 1, 'm1');
+      const chunks = say(responses, START, ...others, ...outer, ...inner, ...pay, ...ask('c3'));
+      expect(chunks.at(-1)?.type).toBe(others.length === 0 ? 'end' : 'chunk');
+      expect(responses.isAtRest).toBe(others.length === 0);
+      if (others.length > 0) continue;
+      // After the decision the agent works again, so the next response stays open until the agent has ended.
+      decide('c3', true);
+      responses.open(2, 'm1', { expects: true });
+      const ends = ['c3', 'c2', 'c1'].map(
+        (toolCallId) => say(responses, { type: 'tool-output-available', toolCallId, output: 1 }).at(-1)?.type,
+      );
+      expect(ends).toEqual(['chunk', 'chunk', 'chunk']);
+      expect(say(responses, FINISH, null).at(-1)).toEqual({ type: 'end', response: 2 });
+    }
+  });
+
   test('a response waits for a server call that runs beside a card', () => {
     const { responses } = machine();
     awaits(responses, 1, 'm1');

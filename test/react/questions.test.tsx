@@ -22,7 +22,7 @@ import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
 import { DuologueSseTransport, DuologueTransport, resumeWhen } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
-import { pendingQuestions, type UseDuologueHelpers } from '../../src/react/index.ts';
+import { pendingApprovals, pendingQuestions, type UseDuologueHelpers } from '../../src/react/index.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { createFolder } from '../store/support/stores.ts';
 import { ManualClock } from '../support/clock.ts';
@@ -291,43 +291,49 @@ describe.each(modes)(`questions of useDuologue on ${hooks}, over %s`, (mode) => 
   });
 });
 
+/** A page with the stock hook and our transport. `until` resolves with what the hook returned when the condition holds. */
+function mountStock(url: string, mode: (typeof modes)[number]) {
+  const transport =
+    mode === 'bidi'
+      ? new DuologueTransport<Message>({ url, WebSocket })
+      : new DuologueSseTransport<Message>({ url });
+  let now: ReturnType<typeof useChat<Message>> | undefined;
+  const waiting = new Set<() => void>();
+  function Stock(): null {
+    const chat = useChat<Message>({
+      id: 'chat-1',
+      transport,
+      sendAutomaticallyWhen: resumeWhen(transport),
+    });
+    useEffect(() => {
+      now = chat;
+      for (const check of [...waiting]) check();
+    });
+    return null;
+  }
+  const root = createRoot(document.createElement('div'));
+  onTestFinished(() => {
+    root.unmount();
+    transport.close();
+  });
+  flushSync(() => root.render(<Stock />));
+  const until = (isSo: (chat: NonNullable<typeof now>) => boolean) =>
+    new Promise<NonNullable<typeof now>>((resolve) => {
+      const check = () => {
+        if (!now || !isSo(now)) return;
+        waiting.delete(check);
+        resolve(now);
+      };
+      waiting.add(check);
+      check();
+    });
+  return until;
+}
+
 describe.each(modes)(`questions on the stock hook of ${hooks}, over %s`, (mode) => {
   test('[T34] [T34b] addToolOutput answers a question, also after an answer that was refused', async () => {
     const { served } = await live([], [], { agent: shop() });
-    const transport =
-      mode === 'bidi'
-        ? new DuologueTransport<Message>({ url: served.url, WebSocket })
-        : new DuologueSseTransport<Message>({ url: served.url });
-    let now: ReturnType<typeof useChat<Message>> | undefined;
-    const waiting = new Set<() => void>();
-    function Stock(): null {
-      const chat = useChat<Message>({
-        id: 'chat-1',
-        transport,
-        sendAutomaticallyWhen: resumeWhen(transport),
-      });
-      useEffect(() => {
-        now = chat;
-        for (const check of [...waiting]) check();
-      });
-      return null;
-    }
-    const root = createRoot(document.createElement('div'));
-    onTestFinished(() => {
-      root.unmount();
-      transport.close();
-    });
-    flushSync(() => root.render(<Stock />));
-    const until = (isSo: (chat: NonNullable<typeof now>) => boolean) =>
-      new Promise<NonNullable<typeof now>>((resolve) => {
-        const check = () => {
-          if (!now || !isSo(now)) return;
-          waiting.delete(check);
-          resolve(now);
-        };
-        waiting.add(check);
-        check();
-      });
+    const until = mountStock(served.url, mode);
     void (await until(() => true)).sendMessage({ text: 'hi' });
     const asked = await until(
       ({ status, messages }) => status === 'ready' && pendingQuestions(messages).length > 0,
@@ -346,6 +352,25 @@ describe.each(modes)(`questions on the stock hook of ${hooks}, over %s`, (mode) 
     await until(
       ({ status, messages }) =>
         status === 'ready' && JSON.stringify(messages).includes('Ordered {\\"size\\":\\"S\\"}.'),
+    );
+  });
+
+  test('[T27] [B12d] a decision about a call inside an agent that is used as a tool is sent', async () => {
+    const pay = defineTool({ name: 'pay', description: 'Pays.', needsApproval: true, execute: () => 'paid' });
+    const inner = new ScriptedModel([[call('pay', {}, 'call-2')], [text('Paid.')]]);
+    const banker = new LlmAgent({ name: 'banker', description: 'Pays.', model: inner, tools: [pay] });
+    const model = new ScriptedModel([[call('banker', { request: 'pay' }, 'call-1')], [text('All is done.')]]);
+    const agent = new LlmAgent({ name: 'assistant', model, tools: [new AgentTool({ agent: banker })] });
+    const { served } = await live([], [], { agent });
+    const until = mountStock(served.url, mode);
+    void (await until(() => true)).sendMessage({ text: 'hi' });
+    const asked = await until(
+      ({ status, messages }) => status === 'ready' && pendingApprovals(messages).length > 0,
+    );
+    const [approval] = pendingApprovals(asked.messages);
+    void asked.addToolApprovalResponse({ id: String(approval?.id), approved: true });
+    await until(
+      ({ status, messages }) => status === 'ready' && JSON.stringify(messages).includes('All is done.'),
     );
   });
 });

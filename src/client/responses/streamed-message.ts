@@ -1,5 +1,5 @@
 import type { Chunk } from '../../protocol/chunks.ts';
-import { settledCall, type ToolCalls } from '../tool-calls.ts';
+import { settledCall, type ToolCalls, type TrackedCall } from '../tool-calls.ts';
 import { MessageReader, type ReaderContext, type ResponseSink } from './message-reader.ts';
 import { joinDeltas } from './response-stream.ts';
 
@@ -240,10 +240,11 @@ export class StreamedMessage {
     return state.is === 'read' && !state.reader.isInBlock && !this.#isAsking && this.#waitsForPage;
   }
 
-  /** Whether the message has calls without an outcome, and all of these calls wait for the user or the page. */
+  /** Whether the message has calls without an outcome, and each waits for the user or the page, or is the call of an agent that waits for a call inside it. */
   get #waitsForPage(): boolean {
     const open = this.#calls.open(this.id);
-    return open.length > 0 && open.every((call) => this.#calls.waitsForPage(call));
+    const isOutside = ({ id }: TrackedCall) => open.some(({ within }) => within === id);
+    return open.length > 0 && open.every((call) => this.#calls.waitsForPage(call) || isOutside(call));
   }
 
   /** Whether a call was answered and has no outcome yet, or a browser tool is about to run. */

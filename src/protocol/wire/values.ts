@@ -77,6 +77,10 @@ export const toolFacts = z.object({
     .describe(
       'the agents on the way to a call inside an agent that is used as a tool; the last one made the call',
     ),
+  within: z
+    .string()
+    .optional()
+    .describe('with `agents`: the id of the call whose tool is the agent that this call is inside'),
 });
 
 const tokenUsage = z.object({

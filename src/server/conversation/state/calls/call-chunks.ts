@@ -149,9 +149,9 @@ export class CallChunks {
 }
 
 /**
- * If an agent that is used as a tool made the call: the names of the agents from the conversation's own agent down to that agent. The user sees the
- * names with the approval request.
+ * If an agent that is used as a tool made the call: the names of the agents from the conversation's own agent down to that agent, which the user sees with
+ * the approval request, and the call of that agent, which waits meanwhile.
  */
-function agentsOf({ agents }: CallRecord): Pick<ToolFacts, 'agents'> {
-  return agents?.within ? { agents: agents.path } : {};
+function agentsOf({ agents }: CallRecord): Pick<ToolFacts, 'agents' | 'within'> {
+  return agents?.within ? { agents: agents.path, within: agents.within } : {};
 }
