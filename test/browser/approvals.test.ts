@@ -175,7 +175,7 @@ describe('the approval log', () => {
     await panel.getByText('Sent $30.00 to Alice.').waitFor();
     await panel.getByText('Approved by you').waitFor();
     expect(await panel.getByText('live_user').count()).toBe(0);
-    await panel.getByText('“=1+1, no”').waitFor();
+    await panel.locator('q', { hasText: /^=1\+1, no$/ }).waitFor();
 
     const saved = async (name: string) => String(await person.save(panel.getByRole('button', { name })));
     const lines = (await saved('Save as JSON lines'))

@@ -170,6 +170,8 @@ describe('a sign-in', () => {
     expect(await denied.getByText('the provider answered "access_denied"').count()).toBe(
       place === 'the card' ? 0 : 1,
     );
+    const panel = await person.openPanel('Approval log');
+    await panel.getByText(place === 'the card' ? /^Denied by you$/ : 'Denied by you (sign-in)').waitFor();
     expect([used, provider.exchanges]).toEqual([[], []]);
   });
 

@@ -51,7 +51,11 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
                 <span className="font-medium">{words.kind[line.kind]}</span>{' '}
                 <span className="text-soft">{userOf(line, words)}</span>
               </p>
-              {line.reason === null ? null : <p className="break-words">“{line.reason}”</p>}
+              {line.reason === null ? null : (
+                <p className="break-words">
+                  <q>{line.reason}</q>
+                </p>
+              )}
               <time dateTime={new Date(line.at).toISOString()} className="text-xs text-soft">
                 {new Date(line.at).toLocaleString(language, { dateStyle: 'medium', timeStyle: 'medium' })}
               </time>
@@ -64,11 +68,12 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
   );
 }
 
-/** The words for the user of a line: who was asked, or who decided. Empty for steps of the server itself. */
-function userOf({ kind, user }: AuditLine, words: PanelTexts['audit']): string {
+/** The words for the user of a line: who was asked, or who decided, with the application that decided for a person. Empty for steps of the server itself. */
+function userOf({ kind, user, by }: AuditLine, words: PanelTexts['audit']): string {
   if (kind === 'expired' || kind === 'consumed') return '';
-  const name = user === ONLY_USER ? words.you : user;
-  return kind === 'issued' ? words.from(name) : words.by(name);
+  const person = by?.person ?? user;
+  const name = person === ONLY_USER ? words.you : person;
+  return kind === 'issued' ? words.from(name) : words.by(by ? `${name} (${by.application})` : name);
 }
 
 /** Shows the arguments that the sentence above does not contain. */

@@ -12,6 +12,8 @@ export interface AuditLine {
   argsHash: string | null;
   args: unknown;
   reason: string | null;
+  /** The application that decided, and the person whom it named. Absent when the user decided on a page. The callback of a sign-in is the application `sign-in`. */
+  by?: { application: string; person: string } | null;
 }
 
 /** The newest lines of the approval log of a session, oldest first. */
@@ -50,6 +52,7 @@ const COLUMNS = [
   'approvalId',
   'toolCallId',
   'argsHash',
+  'by',
 ] as const;
 
 /** The lines as JSON, one on each line of the text. */
