@@ -71,7 +71,7 @@ async function untilText(duologue: Duologue, id: string, text: string): Promise<
 
 /** The server API on a node that does not own the session, on stores that two nodes share. */
 export function apiNodesSuite(stores: () => { open: () => Promise<SharedStore>; clock?: Clock }): void {
-  it('decides, completes, sends, says and deletes at the owner, whichever node is called', async () => {
+  it('decides, completes, sends, says, renames and deletes, whichever node is called', async () => {
     const { open, clock } = stores();
     const script: ScriptTurn[] = [
       { call: 'pay', args: { amount: 5 } },
@@ -94,6 +94,8 @@ export function apiNodesSuite(stores: () => { open: () => Promise<SharedStore>; 
     await untilText(other, chat.session, 'Uploaded.');
     const sent = await other.send(session, 'I am here.');
     await untilText(other, chat.session, 'Noted.');
+    // The owner writes to the session after this, and must keep the title.
+    await other.sessions.rename(session, 'Parcel');
     await other.say(session, 'Your parcel has arrived.');
     await other.say(session, { instruction: 'Tell that the export is ready.' });
     await untilText(other, chat.session, 'Ready.');
@@ -102,10 +104,14 @@ export function apiNodesSuite(stores: () => { open: () => Promise<SharedStore>; 
     expect(chat.messages.some(({ id }) => id === sent.messageId)).toBe(true);
     const { approvals } = await other.sessions.export(session, 'json');
     expect(approvals.map(({ kind }) => kind)).toEqual(['issued', 'approved', 'consumed']);
-    expect((await other.sessions.list()).sessions.map(({ id }) => id)).toEqual([chat.session]);
+    for (const node of nodes) {
+      const { sessions } = await node.sessions.list();
+      expect(sessions.map(({ id, title }) => [id, title])).toEqual([[chat.session, 'Parcel']]);
+    }
     await other.sessions.delete(session);
     for (const node of nodes)
       await expect(node.sessions.read(session)).rejects.toMatchObject({ code: 'not_found' });
     await expect(other.sessions.delete(session)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(other.sessions.rename(session, 'Gone')).rejects.toMatchObject({ code: 'not_found' });
   });
 }
