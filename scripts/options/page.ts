@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { TRANSPORT_CHECKS } from '../../src/client/transport.ts';
 import type { Check } from '../../src/protocol/options.ts';
-import { type NestedCheck, OPTION_CHECKS } from '../../src/server/options.ts';
+import type { NestedCheck } from '../../src/server/option-checks.ts';
+import { OPTION_CHECKS } from '../../src/server/options.ts';
 
 type Checks = Readonly<Record<string, Check>>;
 

@@ -67,6 +67,8 @@ export interface KnownTools {
   hearsDecisions: boolean;
 }
 
+const PLUGINS = 'a list of plugins of @google/adk, such as [new LoggingPlugin()]';
+
 /** Tools that ADK gives to agents by itself. */
 const OF_ADK = ['transfer_to_agent', 'set_model_response', 'finish_task', 'exit_loop'];
 
@@ -105,7 +107,7 @@ export function knownTools(root: AgentRoot): KnownTools {
 
 /** The error for an option that names a tool which no agent has, with names that it may have meant. */
 export function unknownTool(option: string, name: string, known: ReadonlySet<string>): string {
-  const near = nearest(name, known);
+  const near = nearest(name, known).slice(0, 3);
   const hint = near.length > 0 ? ` Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?` : '';
   return `${option}: no agent has a tool named "${name}".${hint}`;
 }
@@ -143,6 +145,22 @@ export function checkCopy(root: unknown): void {
       if (isAgentTool(tool)) waiting.push((tool as unknown as { agent: unknown }).agent);
     }
   }
+}
+
+/**
+ * Describes valid plugins if a value is not a list of them, else returns null. The server reads from the class of a plugin which callbacks it has, so each must
+ * come from the copy of ADK that this module imports.
+ */
+export function pluginFault(plugins: unknown): string | null {
+  if (!Array.isArray(plugins)) return PLUGINS;
+  const wrong = plugins.findIndex((one) => !(one instanceof BasePlugin));
+  if (wrong < 0) return null;
+  const plugin = plugins[wrong] as Partial<BasePlugin> | null | undefined;
+  if (typeof plugin?.beforeToolCallback !== 'function') return PLUGINS;
+  return (
+    `a list of plugins of the copy of @google/adk that duologue imports, which ${nameOf(plugin)} is not ` +
+    '(check that "npm ls @google/adk" shows one copy)'
+  );
 }
 
 /**

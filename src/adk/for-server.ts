@@ -8,6 +8,7 @@ export {
   chooseDriver,
   type Driver,
   knownTools,
+  pluginFault,
   unknownTool,
   waitsInAgentTools,
   waitsInWorkflows,

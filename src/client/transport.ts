@@ -1,7 +1,7 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Chunk } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
-import { checkOptions, is, type OptionChecks } from '../protocol/options.ts';
+import { checkOptions, is, type OptionChecks, objectOf, withFunction } from '../protocol/options.ts';
 import { hasOutcome } from '../protocol/tool-call.ts';
 import { asPart, BrowserTools } from './browser-tools.ts';
 import { type ExecutorOption, type ExecutorOptions, type ExecutorResult, ToolRunner } from './executors.ts';
@@ -54,7 +54,6 @@ export type WithExecutors<Options, M extends UIMessage> = Omit<Options, 'executo
 const text = is('a string');
 const func = is('a function');
 const bool = is('a boolean');
-const object = is('an object');
 const count = is('a number that is not negative');
 
 /**
@@ -65,7 +64,7 @@ export const TRANSPORT_CHECKS: OptionChecks<DuologueTransportOptions & DuologueS
   url: text,
   sessionId: text,
   key: is('a string or a function'),
-  executors: object,
+  executors: objectOf('function'),
   executorTimeoutMs: count,
   onAbort: is('"interrupt" or "detach"'),
   mergeMs: count,
@@ -74,7 +73,7 @@ export const TRANSPORT_CHECKS: OptionChecks<DuologueTransportOptions & DuologueS
   onActive: func,
   onReset: func,
   shows: func,
-  headers: object,
+  headers: objectOf('string'),
   credentials: is('"omit", "same-origin" or "include"'),
   sharesStream: bool,
   watches: bool,
@@ -84,8 +83,8 @@ export const TRANSPORT_CHECKS: OptionChecks<DuologueTransportOptions & DuologueS
   WebSocket: func,
   link: func,
   newId: func,
-  timers: object,
-  network: object,
+  timers: withFunction('after'),
+  network: withFunction('onReturn'),
 };
 
 /** How many milliseconds `reconnectToStream` waits for the chunks of the message that the agent is writing. */
@@ -116,7 +115,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   constructor(given: WithExecutors<DuologueTransportOptions, M>) {
     const options = given as DuologueTransportOptions;
-    checkOptions('The transport', TRANSPORT_CHECKS, options);
+    checkOptions('The transport', TRANSPORT_CHECKS, { ...options, url: options?.url ?? null });
     const { link = webSocketLinks, timers = systemTimers, executors = {} } = options;
     const kind = link(options);
     this.#options = options;
@@ -127,9 +126,14 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.#tools = new BrowserTools(kind, this.#calls, this.#requests, new ToolRunner(options, timers));
     this.#responses = new Responses(this.#calls, options.shows);
     const { connection } = this;
-    const [calls, requests, tools] = [this.#calls, this.#requests, this.#tools];
     this.#receiver = new Receiver(
-      { connection, calls, requests, tools, responses: this.#responses },
+      {
+        connection,
+        calls: this.#calls,
+        requests: this.#requests,
+        tools: this.#tools,
+        responses: this.#responses,
+      },
       options,
     );
   }

@@ -11,6 +11,7 @@ import {
   instrument,
   knownTools,
   looksAtOutputs,
+  pluginFault,
   rootOf,
   savedFiles,
   waitsInAgentTools,
@@ -57,6 +58,8 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     throw new Error(
       `The App "${app.name}" has isResumable: false. Remove it: runs must be resumable, because calls wait for users.`,
     );
+  const fault = app && pluginFault(app.plugins ?? []);
+  if (fault) throw new TypeError(`The App "${app.name}" must have ${fault}.`);
   checkCopy(agent);
   checkNames(agent, appName);
   checkTools(options, logger);

@@ -15,6 +15,7 @@ import { Commands } from './api/commands.ts';
 import { createServerApi, type ServerApi } from './api/server-api.ts';
 import { PendingSends } from './clients/requests.ts';
 import { type Clock, neverSetBack, settlesWithin, systemClock } from './clock.ts';
+import { isShared } from './contracts.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
 import { Subscriptions } from './events/subscriptions.ts';
@@ -292,7 +293,7 @@ async function refusalOf(request: Request, access: Access): Promise<Reply | null
 
 /** Returns the store as one that nodes can share; throws when it cannot be shared. */
 function sharedBy(store: Store): SharedStore {
-  if ('nodes' in store) return store as SharedStore;
+  if (isShared(store)) return store;
   throw new Error(
     'The option "node" needs a store that several nodes can share, such as that of duologue/server/postgres.',
   );

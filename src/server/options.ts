@@ -12,6 +12,7 @@ import {
   type ApprovalOverride,
   type Driver,
   knownTools,
+  pluginFault,
   rootOf,
   unknownTool,
 } from '../adk/for-server.ts';
@@ -24,6 +25,7 @@ import { areProxies, type TrustedProxies } from './access/client-address.ts';
 import { type BudgetLimits, defaultBudget, type RateLimit } from './access/limits.ts';
 import type { StillSignedIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
+import { CLOCK, HUB, STORE } from './contracts.ts';
 import type { ToolSignInOptions } from './credentials/sign-ins.ts';
 import type { ApprovalTimeouts, SessionOptions } from './engine.ts';
 import { isTypeEntry } from './file-types.ts';
@@ -31,6 +33,28 @@ import type { ChatSocketOptions } from './http/route.ts';
 import type { Hub } from './log/hub.ts';
 import type { Logger } from './logger.ts';
 import type { NodeOptions } from './nodes/node.ts';
+import {
+  address,
+  bool,
+  contract,
+  count,
+  either,
+  fields,
+  fullText,
+  func,
+  has,
+  headerNames,
+  isObject,
+  numbers,
+  oneOf,
+  positiveTime,
+  rate,
+  runConfig,
+  secretText,
+  service,
+  texts,
+  time,
+} from './option-checks.ts';
 import { DEFAULT_SOCKET_LIMITS, type SocketLimits } from './socket/socket.ts';
 import type { ArtifactLimits } from './store/artifact-service.ts';
 import type { Store } from './store/store.ts';
@@ -176,88 +200,10 @@ export interface DuologueOptions {
   newId?: () => string;
 }
 
-const has = (test: (value: unknown) => boolean, wanted: string): Check => {
-  return (value) => (test(value) ? null : wanted);
-};
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const text = has((value) => typeof value === 'string', 'a string');
-/** Users see values that the secret encrypts, so a shorter secret could be guessed. */
-const secretText = has(
-  (value) => typeof value === 'string' && value.length >= 16,
-  'a string of at least 16 random characters',
-);
-const bool = has((value) => typeof value === 'boolean', 'true or false');
-const func = has((value) => typeof value === 'function', 'a function');
-const object = has(isObject, 'an object');
-const count = has((value) => typeof value === 'number' && value >= 0, 'a number that is not negative');
-const time = has(
-  (value) => value === null || (typeof value === 'number' && value >= 0),
-  'a number of milliseconds that is not negative, or null for no limit',
-);
-const texts = has(
-  (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
-  'a list of strings',
-);
-const list = has(Array.isArray, 'a list');
-
-const service = (...methods: string[]): Check =>
-  has(
-    (value) => isObject(value) && methods.every((name) => typeof value[name] === 'function'),
-    `a service of ADK with the functions ${methods.join(' and ')}`,
-  );
-
-const oneOf = (...values: string[]): Check =>
-  has((value) => values.includes(value as string), values.map((value) => JSON.stringify(value)).join(' or '));
-
-/** Checks that a value is an object with no other fields than those of a type, each valid. Only the fields in `required` must be present. */
-function fields<T>(all: OptionChecks<T>, required: readonly (keyof T & string)[] = []): NestedCheck {
-  const checks: Record<string, Check> = all;
-  const check: Check = (value) => {
-    if (!isObject(value)) return 'an object';
-    for (const [name, one] of Object.entries(value)) {
-      const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
-      if (!check) return `an object without "${name}" (it has ${Object.keys(checks).join(', ')})`;
-      const wanted = one === undefined ? null : check(one);
-      if (wanted) return `an object whose "${name}" is ${wanted}`;
-    }
-    const missing = required.find((name) => value[name] === undefined);
-    return missing ? `an object with "${missing}"` : null;
-  };
-  return Object.assign(check, { fields: checks });
-}
-
-/** A check of an object. `fields` has the checks of its fields. */
-export interface NestedCheck extends Check {
-  readonly fields: Readonly<Record<string, Check>>;
-}
-
-function either(test: (value: unknown) => boolean, words: string, check: NestedCheck): NestedCheck {
-  const whole: Check = (value) => {
-    const wanted = test(value) ? null : check(value);
-    return wanted && `${words}, or ${wanted}`;
-  };
-  return Object.assign(whole, { fields: check.fields });
-}
-
-const numbers = (defaults: object): NestedCheck =>
-  fields(Object.fromEntries(Object.keys(defaults).map((name) => [name, count])));
-
-const rate = either(
-  (value) => value === false,
-  'false for no limit',
-  fields<RateLimit>({ burst: count, perMinute: count }, ['burst', 'perMinute']),
-);
-
 /** Whether a path can be used for the sockets of the AI SDK: it is valid, and no route of the server has it. */
 function isFreePath(value: unknown): boolean {
   const isPath = typeof value === 'string' && /^(?:\/[\w.~-]+)+$/.test(value);
   return isPath && !/^\/(?:live|stream|sessions|approvals|login|health|sign-in|cluster)(?:\/|$)/.test(value);
-}
-
-function areHeaderNames(value: unknown): boolean {
-  return Array.isArray(value) && value.every((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(String(name)));
 }
 
 /** Checks the option `data`: schemas by names that the protocol does not use. */
@@ -276,24 +222,27 @@ const dataSchemas: Check = (value) => {
 /** The check of each option. */
 export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   agent: has(isObject, 'an agent, a Workflow or an App of @google/adk'),
-  appName: text,
-  store: object,
-  node: fields<NodeOptions>({ address: text, leaseMs: count, drainMs: count }, ['address']),
-  hub: object,
-  plugins: list,
+  appName: fullText,
+  store: contract("a store, such as await openSqliteStore('data.db')", STORE),
+  node: fields<NodeOptions>(
+    { address: address('http://chat-1:3000'), leaseMs: positiveTime, drainMs: count },
+    ['address'],
+  ),
+  hub: contract("a hub, such as await openRedisHub({ url: 'redis://cache:6379' })", HUB),
+  plugins: pluginFault,
   artifactService: service('saveArtifact', 'loadArtifact'),
   artifacts: fields<NonNullable<DuologueOptions['artifacts']>>({ maxBytes: count, maxUserBytes: count }),
   memoryService: service('addSessionToMemory', 'searchMemory'),
   credentialService: service('loadCredential', 'saveCredential'),
   resumabilityConfig: has(
-    (value) => isObject(value) && value.isResumable !== false,
+    (value) => isObject(value) && value.isResumable === true && Object.keys(value).length === 1,
     '{ isResumable: true }, since calls wait for users and are resumed',
   ),
   basePath: has(
     (value) => typeof value === 'string' && /^(?:\/[^?#]*)?$/.test(value),
     'a path that begins with "/", such as "/api/chat"',
   ),
-  apiKey: has((value) => typeof value === 'string' && value !== '', 'a string that is not empty'),
+  apiKey: fullText,
   origins: texts,
   hosts: texts,
   trustedProxies: has(
@@ -321,18 +270,23 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
   ),
   clientTimeoutMs: time,
   questionTimeoutMs: time,
-  toolSignIn: fields<ToolSignInOptions>({ callbackUrl: text, secret: secretText, timeoutMs: time }, [
-    'callbackUrl',
-  ]),
+  toolSignIn: fields<ToolSignInOptions>(
+    {
+      callbackUrl: address('https://chat.example.com/sign-in/callback'),
+      secret: secretText,
+      timeoutMs: time,
+    },
+    ['callbackUrl'],
+  ),
   toolTimeoutMs: time,
   concurrentTools: texts,
   data: dataSchemas,
   toolRequest: fields<Partial<ToolRequestOptions>>({
-    headers: has(areHeaderNames, 'a list of names of headers'),
+    headers: headerNames,
     body: has(areOwnFields, 'a list of names of fields that the protocol does not use'),
   }),
   whenBusy: oneOf('queue', 'interrupt'),
-  live: object,
+  live: runConfig,
   driver: oneOf('live', 'turn'),
   retryPolicy: fields<NonNullable<DuologueOptions['retryPolicy']>>({
     retries: count,
@@ -364,7 +318,7 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
       isObject(value) && ['info', 'warn', 'error'].every((level) => typeof value[level] === 'function'),
     'an object with the functions info, warn and error',
   ),
-  clock: object,
+  clock: contract('a clock, such as new FakeTime()', CLOCK),
   newId: func,
 };
 
@@ -372,7 +326,11 @@ export const OPTION_CHECKS: OptionChecks<DuologueOptions> = {
 export function checkOptions(options: DuologueOptions): void {
   if (!isObject(options))
     throw new TypeError('createDuologue needs an object of options, such as { agent }.');
-  check('createDuologue', OPTION_CHECKS, options);
+  for (const [name, value] of Object.entries(options)) {
+    if (Object.hasOwn(OPTION_CHECKS, name) && value instanceof Promise)
+      throw new TypeError(`createDuologue: the option "${name}" is a Promise. Did you forget await?`);
+  }
+  check('createDuologue', OPTION_CHECKS, { ...options, agent: options.agent ?? null });
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   DuologueTransport,
   type DuologueTransportOptions,
 } from '../../src/client/index.ts';
+import { browserNetwork, systemTimers } from '../../src/client/platform.ts';
 
 /** Makes a transport as JavaScript would. */
 const WAYS = {
@@ -21,8 +22,8 @@ describe.each(Object.entries(WAYS))('the options of %s', (_, make) => {
     [{ url: 5 }, 'the option "url" must be a string.'],
     [{ url: null }, 'the option "url" must be a string.'],
     [{ key: 5 }, 'the option "key" must be a string or a function.'],
-    [{ executors: [] }, 'the option "executors" must be an object.'],
-    [{ executors: null }, 'the option "executors" must be an object.'],
+    [{ executors: [] }, 'the option "executors" must be an object of functions.'],
+    [{ executors: null }, 'the option "executors" must be an object of functions.'],
     [{ executorTimeoutMs: -1 }, 'the option "executorTimeoutMs" must be a number that is not negative.'],
     [
       { executorTimeoutMs: Number.NaN },
@@ -32,8 +33,23 @@ describe.each(Object.entries(WAYS))('the options of %s', (_, make) => {
     [{ onAbort: 'stop' }, 'the option "onAbort" must be "interrupt" or "detach".'],
     [{ onData: 'log' }, 'the option "onData" must be a function.'],
     [{ sharesStream: 'no' }, 'the option "sharesStream" must be a boolean.'],
+    [{ executors: { place: 'here' } }, 'the option "executors" must be an object of functions.'],
+    [{ executors: { place: async () => 'here', city: null } }, 'must be an object of functions.'],
+    [{ executors: Promise.resolve({}) }, 'must be an object of functions.'],
+    [{ executors: new Map() }, 'must be an object of functions.'],
+    [{ headers: { 'x-shop': 5 } }, 'the option "headers" must be an object of strings.'],
+    [{ headers: new Headers({ 'x-shop': 'Kyoto' }) }, 'must be an object of strings.'],
+    [{ headers: [['x-shop', 'Kyoto']] }, 'must be an object of strings.'],
+    [{ timers: {} }, 'the option "timers" must be an object with the function after.'],
+    [{ network: { isOnline: true } }, 'the option "network" must be an object with the function onReturn.'],
   ])('%j is refused', (options, words) => {
     expect(() => make({ url: 'http://localhost:1', ...options })).toThrow(words);
+  });
+
+  it.each([[undefined], [null], [{}], [{ url: undefined }]])('need an address: %j', (options) => {
+    expect(() => make(options as unknown as object)).toThrow(
+      'The transport: the option "url" must be a string.',
+    );
   });
 
   it('may be left out or undefined, but for the address', () => {
@@ -44,6 +60,8 @@ describe.each(Object.entries(WAYS))('the options of %s', (_, make) => {
       executors: { place: async () => 'here' },
       mergeMs: 0,
       headers: undefined,
+      timers: systemTimers,
+      network: browserNetwork,
     });
     transport.close();
   });

@@ -1,4 +1,6 @@
 import {
+  App,
+  BasePlugin,
   type BaseTool,
   BaseToolset,
   FunctionTool,
@@ -8,8 +10,10 @@ import {
   setLogLevel,
 } from '@google/adk';
 import { describe, expect, it } from 'vitest';
-import { createDuologue, type DuologueOptions } from '../../src/server/index.ts';
+import { createDuologue, createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
+import { FakeTime } from '../../src/testing/index.ts';
 import { fourTools } from '../support/demo-tools.ts';
+import { MemoryHub, SharedMemory } from '../support/memory-hub.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
 
 setLogLevel(LogLevel.ERROR);
@@ -18,6 +22,11 @@ const { payment, weather } = fourTools();
 
 const agentWith = (...tools: LlmAgent['tools']) =>
   new LlmAgent({ name: 'teller', model: new ScriptedModel(), tools });
+
+class Audit extends BasePlugin {}
+
+/** A plugin as another copy of ADK makes it: the same members, from another class. */
+const foreign = { name: 'logs', beforeToolCallback: async () => undefined };
 
 /** Starts a server as JavaScript would; returns its warnings. */
 function start(options: Record<string, unknown>): string[] {
@@ -149,6 +158,109 @@ describe('options of createDuologue', () => {
     ],
   ])('are checked: %j', (options, sentence) => {
     expect(() => start(options)).toThrow(sentence);
+  });
+
+  it.each([['agent', 'store', 'hub', 'clock', 'live', 'plugins', 'memoryService', 'toolSignIn', 'logger']])(
+    'are no Promises: %s and others',
+    (...names) => {
+      for (const name of names)
+        expect(() => start({ [name]: Promise.resolve() })).toThrow(
+          `createDuologue: the option "${name}" is a Promise. Did you forget await?`,
+        );
+    },
+  );
+
+  it('must have an agent', () => {
+    const sentence =
+      'createDuologue: the option "agent" must be an agent, a Workflow or an App of @google/adk.';
+    expect(() => createDuologue({} as unknown as DuologueOptions)).toThrow(sentence);
+    expect(() => start({ agent: undefined })).toThrow(sentence);
+  });
+
+  it.each<[Record<string, unknown>, string]>([
+    [{ store: 'data.db' }, 'the option "store" must be a store, such as await openSqliteStore(\'data.db\').'],
+    [{ store: {} }, 'with the function createSession.'],
+    [
+      { store: Object.assign(createMemoryStore(), { findCalls: undefined }) },
+      'the option "store" must be a store, such as await openSqliteStore(\'data.db\'), with the function findCalls.',
+    ],
+    [
+      { hub: {} },
+      'the option "hub" must be a hub, such as await openRedisHub({ url: \'redis://cache:6379\' }), with the function take.',
+    ],
+    [{ clock: {} }, 'the option "clock" must be a clock, such as new FakeTime(), with the function now.'],
+    [{ clock: { now: Date.now, after: setTimeout } }, 'with the function elapsed.'],
+    [
+      { plugins: [1] },
+      'the option "plugins" must be a list of plugins of @google/adk, such as [new LoggingPlugin()].',
+    ],
+    [{ plugins: [BasePlugin] }, 'the option "plugins" must be a list of plugins of @google/adk'],
+    [{ plugins: new Audit('audit') }, 'the option "plugins" must be a list of plugins of @google/adk'],
+    [
+      { plugins: [new Audit('audit'), foreign] },
+      'the option "plugins" must be a list of plugins of the copy of @google/adk that duologue imports, which "logs" is not (check that "npm ls @google/adk" shows one copy).',
+    ],
+    [{ live: [] }, 'the option "live" must be a RunConfig of @google/adk, such as { speechConfig }.'],
+    [
+      { live: { responseModality: ['AUDIO'] } },
+      'the option "live" must be an object without "responseModality" (did you mean "responseModalities"?).',
+    ],
+    [{ live: { responseModalities: 'AUDIO' } }, 'an object whose "responseModalities" is a list of strings.'],
+    [{ live: { speechConfig: 'Kore' } }, 'an object whose "speechConfig" is an object.'],
+    [{ live: { streamingMode: 'bidi' } }, 'an object whose "streamingMode" is "none" or "sse".'],
+    [{ appName: '' }, 'the option "appName" must be a string that is not empty.'],
+    [{ node: { address: 'chat-1:3000' } }, 'whose "address" is an address such as "http://chat-1:3000".'],
+    [
+      { node: { address: 'http://chat-1:3000', leaseMs: 0 } },
+      'whose "leaseMs" is a number of milliseconds greater than 0.',
+    ],
+    [
+      { toolSignIn: { callbackUrl: '/sign-in/callback' } },
+      'whose "callbackUrl" is an address such as "https://chat.example.com/sign-in/callback".',
+    ],
+    [{ toolRequest: { headers: [5] } }, 'an object whose "headers" is a list of names of headers.'],
+    [{ resumabilityConfig: { isResumabel: true } }, 'must be { isResumable: true }'],
+    [{ resumabilityConfig: { isResumable: 'yes' } }, 'must be { isResumable: true }'],
+    [{ approvalTimeoutMs: Number.POSITIVE_INFINITY }, 'must be a number of milliseconds, null for no limit'],
+    [{ clientTimeoutMs: Number.POSITIVE_INFINITY }, 'that is not negative, or null for no limit.'],
+  ])('are checked in depth: %j', (options, sentence) => {
+    expect(() => start(options)).toThrow(sentence);
+  });
+
+  it('has a store that nodes can share, where it has a node', () => {
+    const node = { address: 'http://chat-1:3000' };
+    const sentence = 'The option "node" needs a store that several nodes can share';
+    expect(() => start({ node })).toThrow(sentence);
+    expect(() => start({ node, store: Object.assign(createMemoryStore(), { nodes: {} }) })).toThrow(sentence);
+  });
+
+  it('has plugins of one copy of ADK in its App', () => {
+    const app = (...plugins: unknown[]) =>
+      new App({ name: 'bank', rootAgent: agentWith(payment), plugins: plugins as BasePlugin[] });
+    expect(() => start({ agent: app(foreign) })).toThrow(
+      'The App "bank" must have a list of plugins of the copy of @google/adk that duologue imports, which "logs" is not',
+    );
+    expect(start({ agent: app(new Audit('audit')) })).toEqual([]);
+  });
+
+  it('may be objects of classes, and fields of a newer ADK', () => {
+    expect(
+      start({
+        store: createMemoryStore(),
+        hub: new MemoryHub(new SharedMemory()),
+        clock: new FakeTime(),
+        plugins: [new Audit('audit')],
+        live: {
+          responseModalities: ['AUDIO'],
+          speechConfig: {},
+          maxLlmCalls: 5,
+          streamingMode: 'sse',
+          quality: 1,
+        },
+        node: undefined,
+        resumabilityConfig: { isResumable: true },
+      }),
+    ).toEqual([]);
   });
 
   it('may be undefined, and are checked for nothing else', () => {
