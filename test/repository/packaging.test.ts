@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { freePort } from '../../scripts/cluster/free-port.ts';
@@ -368,12 +368,17 @@ function compile(
 
 describe('a program of a project with strict TypeScript that has the packed library', () => {
   const folderOfPrograms = join(root, 'test/repository/support/outside');
-  const programs = readdirSync(folderOfPrograms).map(
-    (name) => [name, readFileSync(join(folderOfPrograms, name), 'utf8')] as const,
+  const examples = 'examples/webhook';
+  const programs = [
+    ...readdirSync(folderOfPrograms).map((name) => join(folderOfPrograms, name)),
+    ...['signature', 'webhook', 'receiver'].map((name) => join(root, examples, `${name}.ts`)),
+  ].map(
+    (file) =>
+      [basename(file), readFileSync(file, 'utf8').replaceAll(`../../../../${examples}/`, './')] as const,
   );
   // Declarations are emitted too: the compiler then names every type of an export of the program.
   const emit = { declaration: true, rewriteRelativeImportExtensions: true };
-  const peers = ['@google/adk', '@google/genai', 'zod', 'react', '@types/react', '@types/node'];
+  const peers = ['@google/adk', '@google/genai', 'zod', 'react', '@types/react', '@types/node', 'libsql'];
   let project = '';
 
   test.each([
@@ -384,27 +389,51 @@ describe('a program of a project with strict TypeScript that has the packed libr
     expect(compile(project, programs, emit)).toBe('');
   });
 
-  test('uses the server API and the helpers for tests, and runs on this version of Node', () => {
-    expect(JSON.parse(run(process.execPath, ['server-api.js'], project))).toEqual([
-      [['pay', { amount: 5 }]],
-      [{ paid: 5 }],
+  test('uses the server API and the helpers for tests, also after a restart, and runs on this version of Node', () => {
+    const { sse, bidi } = JSON.parse(run(process.execPath, ['server-api.js'], project));
+    const by = { application: 'duologue', person: 'mia' };
+    expect(sse).toEqual([
+      [['pay', { amount: 5 }, null]],
+      [{ paid: 5, by: { user: 'live_user' }, shop: 'Kyoto' }],
+      'It is paid.',
       'Paid.',
       ['approved, attempt 2', 'complete'],
       2,
+      ['approval-requested'],
+      ['the receiver answered 401'],
+      'A pity.',
+      'A pity.',
       'As you wish.',
       'already_decided',
+      'Booked.',
+      'Never mind.',
+      ['adk_request_input: answered', 'adk_request_input: expired'],
+      'Once upon',
+      'I read true.',
+      true,
+      'Ready.',
+      0,
+      true,
+      'user',
+      [null, null, null, null],
+      'Paid late.',
+      { paid: 8, by, shop: null },
       'Printed.',
       'Noted.',
       'Anything else?',
-      'Ready.',
-      ['Payments'],
-      1,
+      [['assistant', 1]],
+      ['Payments, Print, ', null, 'Payments, Print, ', null],
       2,
-      true,
-      [{ application: 'duologue', person: 'mia' }],
+      ['assistant', 'user'],
+      [
+        ['denied', by],
+        ['approved', by],
+      ],
       true,
       'not_found',
+      [],
     ]);
+    expect(bidi).toEqual(sse);
   });
 
   test('plays its tools in both modes: approvals, progress, data parts, files, and errors that say what is wrong', () => {
@@ -414,8 +443,9 @@ describe('a program of a project with strict TypeScript that has the packed libr
       [{ receipt: '50 to Ann' }],
       [['approved', { user: 'ann' }]],
       [{ receipt: '5 to Ken' }, 'The limit is 1000 EUR.'],
-      [{ printed: 2 }],
+      [{ printed: 2 }, { printed: 1 }],
       true,
+      ['scan did not finish in time. The outcome is unknown.'],
       [{ by: 'ann unasked de Kyoto cart' }],
       { createdAt: expect.any(Number), drawn: { unsent: 2 }, usage: null },
       [{ type: 'data-chart', id: 'sales', data: { title: 'Sales', values: [3, 1] } }],
@@ -430,6 +460,8 @@ describe('a program of a project with strict TypeScript that has the packed libr
       'unsupported_media',
       [{ playing: 2 }],
       'As you wish.',
+      60_000,
+      ['Approval request timed out'],
       ['ann lets ann: no reason', 'duologue for mia stops ann: too much'],
       ['session-created', 'turn-started', 'tool-finished', 'session-deleted'],
     ]);
@@ -438,8 +470,11 @@ describe('a program of a project with strict TypeScript that has the packed libr
       'The tool "plot" sends the data "chart", which the option "data" does not declare.',
       'createDuologue has no option "atachments". Did you mean "attachments"?',
       expect.stringContaining('the option "attachments" must be a list of media types'),
+      'createDuologue: the option "store" is a Promise. Did you forget await?',
+      expect.stringContaining('the option "clock" must be a clock'),
       expect.stringContaining('has no option "executers". Did you mean "executors"?'),
       expect.stringContaining('the option "url" must be'),
+      expect.stringContaining('the option "executors" must be an object of functions'),
     ]);
   });
 });

@@ -4,6 +4,7 @@ import { DuologueSseTransport, DuologueTransport } from 'duologue/client';
 import { type Chunk, ProtocolError } from 'duologue/protocol';
 import {
   createDuologue,
+  createMemoryStore,
   type DuologueOptions,
   type ServerEvent,
   type ServerEventName,
@@ -17,6 +18,19 @@ const seen: Record<string, unknown> = {};
 
 const codeOf = (error: unknown): string | null => (error instanceof ProtocolError ? error.code : null);
 
+/** Advances the time of a server until a turn is over. */
+async function inTime(time: FakeTime, turn: Promise<TestTurn>): Promise<TestTurn> {
+  let isOver = false;
+  void turn.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    time.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return turn;
+}
+
 /** The outcomes of the calls of a turn. */
 const outputs = ({ toolCalls }: TestTurn): unknown[] =>
   toolCalls.map(({ output, errorText }) => output ?? errorText);
@@ -29,8 +43,13 @@ const script: ScriptTurn[] = [
     { call: 'pay', args: { amount: 5000 } },
   ],
   'One of two.',
-  { call: 'print', args: { pages: 2 } },
+  [
+    { call: 'print', args: { pages: 2 } },
+    { call: 'print', args: { pages: 1 } },
+  ],
   'Printed.',
+  { call: 'scan' },
+  'Not scanned.',
   { call: 'plot' },
   'Drawn.',
   { call: 'report' },
@@ -42,6 +61,8 @@ const script: ScriptTurn[] = [
   'Playing.',
   { call: 'pay', args: { amount: 60 } },
   'As you wish.',
+  { call: 'pay', args: { amount: 70 } },
+  'Too late.',
 ];
 
 for (const over of ['sse', 'bidi'] as const) {
@@ -81,6 +102,7 @@ for (const over of ['sse', 'bidi'] as const) {
   const printed = await chat.say('Print');
   const isProgress = (chunk: Chunk) => chunk.type === 'tool-output-available' && chunk.preliminary === true;
   results.push(outputs(printed), printed.chunks.some(isProgress));
+  results.push(outputs(await inTime(time, chat.say('Scan'))));
   const drawn = await chat.say('Draw', { metadata: { page: 'cart' }, body: { shop: 'Kyoto' } });
   results.push(outputs(drawn), chat.messages.at(-1)?.metadata);
   results.push(drawn.chunks.flatMap((chunk) => (chunk.type.startsWith('data-') ? [chunk] : [])));
@@ -111,6 +133,8 @@ for (const over of ['sse', 'bidi'] as const) {
   const denial = { approvalId: request?.approvalId ?? '', approved: false, reason: 'too much', by: 'mia' };
   await duologue.decide(denial);
   results.push((await chat.next()).text);
+  const [waiting] = (await chat.say('Pay 70')).approvals;
+  results.push((waiting?.expiresAt ?? 0) - time.now(), outputs(await inTime(time, chat.next())));
   await duologue.sessions.delete({ user: 'ann', id: chat.session });
   for (const off of offs) off();
   seen[over] = [...results, decisions.splice(0), [...new Set(events)]];
@@ -124,10 +148,16 @@ const tries: (() => unknown)[] = [
   // @ts-expect-error: the name is misspelt.
   () => createDuologue({ agent, data, atachments: [] }),
   () => createDuologue({ agent, data, attachments: ['pdf'] }),
+  // @ts-expect-error: the store is a Promise of one.
+  () => createDuologue({ agent, data, store: Promise.resolve(createMemoryStore()) }),
+  // @ts-expect-error: this is no clock.
+  () => createDuologue({ agent, data, clock: {} }),
   // @ts-expect-error: the name is misspelt.
   () => new DuologueTransport({ url: '/', executers: {} }),
   // @ts-expect-error: the address is a text.
   () => new DuologueSseTransport({ url: 5 }),
+  // @ts-expect-error: an executor is a function.
+  () => new DuologueTransport({ url: '/', executors: { play: 'music' } }),
 ];
 seen.errors = tries.map((attempt) => {
   try {

@@ -38,9 +38,18 @@ function Approval({ approval, chat }: { approval: PendingApproval<typeof tools>;
   // @ts-expect-error: only the input of the tool `pay` has an amount.
   const untested = () => approval.input.amount;
   return (
-    <button type="button" onClick={() => chat.approve(approval, 'fine', { checked: true })} onBlur={untested}>
-      {approval.message ?? text}
-    </button>
+    <p>
+      <button
+        type="button"
+        onClick={() => chat.approve(approval, 'fine', { checked: true })}
+        onBlur={untested}
+      >
+        {approval.message ?? text}
+      </button>
+      <button type="button" onClick={() => chat.deny(approval, 'too much')} onBlur={() => chat.interrupt()}>
+        {approval.expiresAt}
+      </button>
+    </p>
   );
 }
 

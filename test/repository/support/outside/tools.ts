@@ -51,6 +51,13 @@ export const tools = {
       return { printed: pages };
     },
   }),
+  scan: defineTool({
+    name: 'scan',
+    description: 'Scans a document.',
+    timeoutMs: 5_000,
+    execute: (_args, { abortSignal }) =>
+      new Promise<string>((resolve) => abortSignal?.addEventListener('abort', () => resolve('too late'))),
+  }),
   plot: defineTool({
     name: 'plot',
     description: 'Draws the sales.',
