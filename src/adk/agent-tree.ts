@@ -5,7 +5,6 @@ import {
   BasePlugin,
   BaseTool,
   BaseToolset,
-  ContextCompactorRequestProcessor,
   isAgentTool,
   isBaseAgent,
   isBaseLlm,
@@ -14,13 +13,12 @@ import {
   isLlmAgent,
   isRoutedAgent,
   isWorkflow,
-  type LlmAgent,
   type ToolNode,
   Workflow,
 } from '@google/adk';
 import { nearest } from '../protocol/options.ts';
 import { pausableAgent } from './agent-tools.ts';
-import { type AgentRoot, agentsIn, converses, isConversable, isToolNode, nodesIn } from './agents.ts';
+import { type AgentRoot, agentsIn, converses, isToolNode, nodesIn } from './agents.ts';
 import { type ApprovalOverride, mayWait } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
@@ -212,7 +210,7 @@ function checkToolNode({ tool }: ToolNode, workflow: string): void {
 
 /** Refuses a node that asks for a credential itself. Only the call of a tool can wait for a sign-in, so the request of a node could not be answered. */
 function checkAuthNode(node: BaseNode, workflow: string): void {
-  if (!('authConfig' in node) || !isGiven(node.authConfig)) return;
+  if (!('authConfig' in node) || node.authConfig === undefined || node.authConfig === null) return;
   throw new Error(
     `The node "${node.name}" of the workflow "${workflow}" has authConfig, and a node cannot wait for a sign-in. Give the node an agent whose tool calls requestCredential instead.`,
   );
@@ -227,122 +225,6 @@ function foreign(what: string): Error {
     `${what} was made by another copy of @google/adk than the one duologue imports, so its calls could not be guarded. ` +
       'Load ADK with import, not with require, and check that "npm ls @google/adk" shows one copy.',
   );
-}
-
-/** How ADK runs an agent: one live run for the whole conversation (`runLive`), or one run for each answer (`runAsync`). */
-export type Driver = 'live' | 'turn';
-
-/** Everything besides the tree of agents by which `chooseDriver` decides. */
-export interface DriverFacts {
-  plugins: readonly BasePlugin[];
-  /** The option `driver`. */
-  asked: Driver | undefined;
-  /** Whether a model of the tree can only be used live. */
-  isLiveOnly: boolean;
-  /** Whether the model accepts audio in a live run. */
-  hears: boolean;
-}
-
-/** The driver of an agent over a socket. `warning` tells the operator what the choice costs; null when it costs nothing. */
-export interface DriverChoice {
-  driver: Driver;
-  warning: string | null;
-}
-
-/** The callbacks and options of an LLM agent that ADK ignores in a live run. */
-const AGENT_GAPS = ['beforeModelCallback', 'afterModelCallback', 'outputSchema'] as const;
-
-/** The hooks of a plugin that ADK does not call in a live run, or not for each message. */
-const PLUGIN_GAPS = [
-  'onUserMessageCallback',
-  'beforeModelCallback',
-  'afterModelCallback',
-  'onModelErrorCallback',
-  'afterRunCallback',
-] as const;
-
-/**
- * Chooses how ADK runs an agent over a socket. LLM agents run live. Trees with other agents run turn by turn, because in a live run ADK does not run
- * some of those agents at all, and others for one step only. An agent with a callback, plugin or output schema that a live run would ignore runs turn
- * by turn too, so that no guardrail is skipped; if its model accepts audio, the warning says that the agent gets no sound. The option `driver` comes before
- * these rules, and LLM agents whose model can only be used live run live even with such a callback: the warning then names what ADK ignores. Throws when the
- * agent must be driven turn by turn and a model can only be used live.
- */
-export function chooseDriver(
-  root: AgentRoot,
-  { plugins, asked, isLiveOnly, hears }: DriverFacts,
-): DriverChoice {
-  if (isWorkflow(root)) return driverOfWorkflow(root.name, asked, isLiveOnly);
-  const driver = asked ?? (isConversable(root) ? 'live' : 'turn');
-  if (driver === 'turn' && isLiveOnly) {
-    const why =
-      asked === 'turn' ? 'the option driver is "turn"' : 'ADK cannot run such a tree of agents live';
-    throw new Error(
-      `The agent "${root.name}" is driven turn by turn, because ${why}, but one of its models can only be used live. Give that agent another model.`,
-    );
-  }
-  const gaps = driver === 'live' ? liveGaps(root, plugins) : [];
-  if (gaps.length === 0) return { driver, warning: null };
-  const list = gaps.join(', ');
-  if (asked === 'live' || isLiveOnly) {
-    const why = asked === 'live' ? 'the option driver is "live"' : 'its model can only be used live';
-    const warning = `Over a WebSocket the agent "${root.name}" is run live, since ${why}. ADK ignores in live runs: ${list}.`;
-    return { driver, warning };
-  }
-  const warning = `Over a WebSocket the agent "${root.name}" is driven turn by turn and gets no sound, because ADK ignores this in live runs: ${list}. Set the option driver: "live" to run it live without them.`;
-  return { driver: 'turn', warning: hears ? warning : null };
-}
-
-/**
- * Chooses the driver of a workflow. ADK cannot run a workflow live, so it is driven turn by turn. Throws when the options or a model allow live runs
- * only.
- */
-function driverOfWorkflow(name: string, asked: Driver | undefined, isLiveOnly: boolean): DriverChoice {
-  const why =
-    asked === 'live'
-      ? 'Leave the option driver: "live" out.'
-      : isLiveOnly
-        ? 'One of its models can only be used live: give that agent another model.'
-        : null;
-  if (why !== null) throw new Error(`ADK cannot run the workflow "${name}" live. ${why}`);
-  return { driver: 'turn', warning: null };
-}
-
-/** Lists what a live run of a tree would ignore, for a warning: `beforeModelCallback of the agent "teller"`. */
-function liveGaps(root: BaseAgent, plugins: readonly BasePlugin[]): string[] {
-  return [
-    ...agentGaps(root),
-    ...plugins.flatMap((plugin) =>
-      PLUGIN_GAPS.filter((hook) => plugin[hook] !== BasePlugin.prototype[hook]).map(
-        (hook) => `${hook} of the plugin "${plugin.name}"`,
-      ),
-    ),
-  ];
-}
-
-function agentGaps(agent: BaseAgent): string[] {
-  const gaps: string[] = isLlmAgent(agent) ? AGENT_GAPS.filter((name) => isGiven(agent[name])) : [];
-  if (isLlmAgent(agent) && readsState(agent)) gaps.push('changes of the state in the instruction');
-  if (isLlmAgent(agent) && compacts(agent)) gaps.push('contextCompactors');
-  return [
-    ...gaps.map((name) => `${name} of the agent "${agent.name}"`),
-    ...agent.subAgents.flatMap(agentGaps),
-  ];
-}
-
-/** Whether an instruction has a placeholder for a state value (`{name}`): ADK fills it in only once for a whole live run. */
-function readsState({ instruction, globalInstruction }: LlmAgent): boolean {
-  return [instruction, globalInstruction].some(
-    (text) => typeof text === 'string' && /\{[\w:.]+\??\}/.test(text),
-  );
-}
-
-function compacts({ requestProcessors }: LlmAgent): boolean {
-  return requestProcessors.some((processor) => processor instanceof ContextCompactorRequestProcessor);
-}
-
-function isGiven(value: unknown): boolean {
-  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null;
 }
 
 /**

@@ -5,8 +5,6 @@ export {
   checkAgentTool,
   checkCopy,
   checkNames,
-  chooseDriver,
-  type Driver,
   knownTools,
   pluginFault,
   unknownTool,
@@ -24,6 +22,7 @@ export {
   runDeferred,
   toResponse,
 } from './deferred.ts';
+export { chooseDriver, type Driver } from './driver.ts';
 export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
 export {

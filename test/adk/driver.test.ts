@@ -9,7 +9,7 @@ import {
 } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { chooseDriver } from '../../src/adk/agent-tree.ts';
+import { chooseDriver } from '../../src/adk/driver.ts';
 
 setLogLevel(LogLevel.ERROR);
 
