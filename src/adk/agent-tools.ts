@@ -1,4 +1,12 @@
-import { AgentTool, type BaseAgent, type BaseTool, type Context, isAgentTool } from '@google/adk';
+import {
+  AgentTool,
+  type BaseAgent,
+  type BaseTool,
+  type Context,
+  type InvocationContext,
+  isAgentTool,
+  type PluginManager,
+} from '@google/adk';
 import { isConversable } from './agents.ts';
 import { pluginIn } from './gate-plugin.ts';
 import type { ApprovalOverride, InnerHost } from './run.ts';
@@ -26,15 +34,23 @@ export interface InnerRun {
   readonly prepare: (agent: BaseAgent) => void;
 }
 
-/**
- * Inner runs by the abort signal of the outer call. The signal is the only thing of the outer call that ADK passes on to runs inside it, at any
- * depth.
- */
+/** Inner runs by the abort signal of the outer call. The signal is the only thing of the outer call that ADK passes on to the agents inside it. */
 const runs = new WeakMap<AbortSignal, InnerRun>();
 
+/**
+ * Inner runs by the plugin manager of an agent inside. A workflow has an abort signal of its own, but ADK gives it the plugin manager of the agent that
+ * uses the workflow as a tool.
+ */
+const runsByManager = new WeakMap<PluginManager, InnerRun>();
+
 /** The inner run that a context belongs to; undefined for a context of the conversation, or of an agent that can pause. */
-export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefined }): InnerRun | undefined {
-  return abortSignal && runs.get(abortSignal);
+export function innerRunOf({ abortSignal, pluginManager }: InvocationContext): InnerRun | undefined {
+  return (abortSignal && runs.get(abortSignal)) ?? runsByManager.get(pluginManager);
+}
+
+/** Remembers the inner run of a tool that may be a workflow, so that `innerRunOf` finds the run for the agents of that workflow. */
+export function noteInnerRun(run: InnerRun, { pluginManager }: InvocationContext): void {
+  runsByManager.set(pluginManager, run);
 }
 
 /**
@@ -49,7 +65,7 @@ async function runAgentTool(
   given: InnerHost | undefined,
 ): Promise<unknown> {
   const { abortSignal, state, invocationContext } = request.toolContext;
-  const outer = abortSignal && runs.get(abortSignal);
+  const outer = innerRunOf(invocationContext);
   const host = given ?? outer?.host;
   const agents = pluginIn(invocationContext)?.agents;
   const prepare = outer?.prepare ?? ((inner: BaseAgent) => agents?.prepareTool(inner));

@@ -18,7 +18,15 @@ import {
 } from '@google/adk';
 import { nearest } from '../protocol/options.ts';
 import { pausableAgent } from './agent-tools.ts';
-import { type AgentRoot, agentsIn, converses, isToolNode, nodesIn } from './agents.ts';
+import {
+  type AgentRoot,
+  agentsIn,
+  agentsInNode,
+  converses,
+  isToolNode,
+  nodesIn,
+  nodeToolsOf,
+} from './agents.ts';
 import { type ApprovalOverride, mayWait } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
@@ -30,9 +38,18 @@ interface UsedAsTool {
   canPause: boolean;
 }
 
-/** The agents that are used as tools in a tree. */
-export function agentsUsedAsTools(root: AgentRoot): UsedAsTool[] {
+/** The agents that run inside tools of a tree. */
+interface InsideTools {
+  /** The agents in an `AgentTool`. */
+  asTools: UsedAsTool[];
+  /** The agents that run inside a node that is used as a tool, each with the names on the path from the root to it. */
+  inNodes: Pick<UsedAsTool, 'agent' | 'path'>[];
+}
+
+/** Finds the agents that run inside tools of a tree, at any depth. */
+function insideTools(root: AgentRoot): InsideTools {
   const found = new Map<BaseAgent, UsedAsTool>();
+  const inNodes = new Map<BaseAgent, InsideTools['inNodes'][number]>();
   const walk = (agent: BaseAgent, path: string[], canPause: boolean): void => {
     for (const sub of agent.subAgents) walk(sub, [...path, sub.name], canPause);
     for (const tool of isLlmAgent(agent) ? agent.tools : []) {
@@ -43,10 +60,30 @@ export function agentsUsedAsTools(root: AgentRoot): UsedAsTool[] {
       found.set(inner, { agent: inner, path: [...path, inner.name], canPause: pauses });
       walk(inner, [...path, inner.name], pauses);
     }
+    for (const { name, node } of isLlmAgent(agent) ? nodeToolsOf(agent) : []) {
+      for (const inner of agentsInNode(node)) {
+        if (inNodes.has(inner)) continue;
+        const innerPath = [...path, name, ...(inner === node ? [] : [inner.name])];
+        inNodes.set(inner, { agent: inner, path: innerPath });
+        walk(inner, innerPath, false);
+      }
+    }
   };
   if (isWorkflow(root)) for (const agent of agentsIn(root)) walk(agent, [root.name, agent.name], true);
   else walk(root, [root.name], true);
-  return [...found.values()];
+  return { asTools: [...found.values()], inNodes: [...inNodes.values()] };
+}
+
+/** The agents that are used as tools in a tree (`AgentTool`). */
+function agentsUsedAsTools(root: AgentRoot): UsedAsTool[] {
+  return insideTools(root).asTools;
+}
+
+/** All agents that ADK may run in a tree: those of the conversation, those that are used as tools, and those inside nodes that are used as tools. */
+export function allAgentsIn(root: AgentRoot): Set<BaseAgent> {
+  const { asTools, inNodes } = insideTools(root);
+  const inside = [...asTools, ...inNodes].flatMap(({ agent }) => [...agentsIn(agent)]);
+  return new Set([...agentsIn(root), ...inside]);
 }
 
 /** The names of all agents that are used as tools in a tree. ADK keeps a separate session for each, under that name. */
@@ -77,8 +114,7 @@ export function knownTools(root: AgentRoot): KnownTools {
   const data: { name: string; tool: string }[] = [];
   let hears = false;
   if (isWorkflow(root) && !root.graph) open.add(root.name);
-  const inner = agentsUsedAsTools(root).flatMap(({ agent }) => [...agentsIn(agent)]);
-  for (const agent of new Set([...agentsIn(root), ...inner])) {
+  for (const agent of allAgentsIn(root)) {
     if (!isLlmAgent(agent)) {
       if (agent.subAgents.length === 0 && !isRoutedAgent(agent)) open.add(agent.name);
       continue;
@@ -121,8 +157,7 @@ export function checkCopy(root: unknown): void {
       if (!(agent instanceof Workflow)) throw foreign(`The workflow ${nameOf(agent)}`);
       for (const node of nodesIn(agent)) {
         if (isBaseAgent(node as never)) waiting.push(node);
-        if (isToolNode(node)) checkToolNode(node, agent.name);
-        checkAuthNode(node, agent.name);
+        checkNode(node, `of the workflow "${agent.name}"`);
       }
       continue;
     }
@@ -141,6 +176,10 @@ export function checkCopy(root: unknown): void {
         throw foreign(`A toolset of the agent ${nameOf(agent)}`);
       }
       if (isAgentTool(tool)) waiting.push((tool as unknown as { agent: unknown }).agent);
+    }
+    for (const { node } of nodeToolsOf(agent)) {
+      if (isWorkflow(node) || isBaseAgent(node as never)) waiting.push(node);
+      else checkNode(node, `that the agent "${agent.name}" uses as a tool`);
     }
   }
 }
@@ -199,20 +238,26 @@ export function checkAgentTool(agent: BaseAgent, root: AgentRoot, appName: strin
   checkNames(agent, appName);
 }
 
-/** Refuses a tool that is itself a workflow node and may wait: ADK would run it without asking the user, or drop its question. */
-function checkToolNode({ tool }: ToolNode, workflow: string): void {
+/** Refuses a node in which nothing can wait although it asks the user. `where` names the workflow or the agent that runs the node. */
+function checkNode(node: BaseNode, where: string): void {
+  if (isToolNode(node)) checkToolNode(node, where);
+  checkAuthNode(node, where);
+}
+
+/** Refuses a tool that is itself a node and may wait: ADK would run it without asking the user, or drop its question. */
+function checkToolNode({ tool }: ToolNode, where: string): void {
   if (!((tool as unknown) instanceof BaseTool)) throw foreign(`The tool ${nameOf(tool)}`);
   if (!mayWait(tool)) return;
   throw new Error(
-    `The tool "${tool.name}" is a node of the workflow "${workflow}", where it cannot wait for a user or a browser. Give it to an agent that is a node instead.`,
+    `The tool "${tool.name}" is a node ${where}, where it cannot wait for a user or a browser. Give the tool to an agent instead.`,
   );
 }
 
 /** Refuses a node that asks for a credential itself. Only the call of a tool can wait for a sign-in, so the request of a node could not be answered. */
-function checkAuthNode(node: BaseNode, workflow: string): void {
+function checkAuthNode(node: BaseNode, where: string): void {
   if (!('authConfig' in node) || node.authConfig === undefined || node.authConfig === null) return;
   throw new Error(
-    `The node "${node.name}" of the workflow "${workflow}" has authConfig, and a node cannot wait for a sign-in. Give the node an agent whose tool calls requestCredential instead.`,
+    `The node "${node.name}" ${where} has authConfig, and a node cannot wait for a sign-in. Use an agent whose tool calls requestCredential instead.`,
   );
 }
 
@@ -261,20 +306,24 @@ export function waitsInWorkflows(root: AgentRoot, override: ApprovalOverride): s
   });
 }
 
-/** A warning for each tool whose calls may wait although its agent is used as a tool and cannot be resumed: such calls fail. */
-export function waitsInAgentTools(root: AgentRoot, override: ApprovalOverride): string[] {
-  const inside = (agent: BaseAgent, path: string): string[] => [
-    ...(isLlmAgent(agent) ? agent.tools.filter(isBaseTool) : [])
+/** A warning for each tool whose calls may wait although its agent runs inside a tool and cannot be resumed: such calls fail. */
+export function waitsInTools(root: AgentRoot, override: ApprovalOverride): string[] {
+  const own = (agent: BaseAgent, path: string): string[] =>
+    (isLlmAgent(agent) ? agent.tools.filter(isBaseTool) : [])
       .filter((tool) => mayWaitHere(tool, override))
       .map(
         ({ name }) =>
-          `Calls of ${name} by the agent "${path}" fail where they would wait: it is used as a tool in a place where ADK cannot resume it (inside a Sequential, Parallel or Loop agent, or by a tool that overrides runAsync of AgentTool).`,
-      ),
+          `Calls of ${name} by the agent "${path}" fail where they would wait: it runs inside a tool, in a place where ADK cannot resume it (in a Sequential, Parallel or Loop agent, in a node that is used as a tool, or in a tool that overrides runAsync of AgentTool).`,
+      );
+  const inside = (agent: BaseAgent, path: string): string[] => [
+    ...own(agent, path),
     ...agent.subAgents.flatMap((sub) => inside(sub, `${path} > ${sub.name}`)),
   ];
-  return agentsUsedAsTools(root).flatMap(({ agent, path, canPause }) =>
-    canPause ? [] : inside(agent, path.join(' > ')),
-  );
+  const { asTools, inNodes } = insideTools(root);
+  return [
+    ...asTools.flatMap(({ agent, path, canPause }) => (canPause ? [] : inside(agent, path.join(' > ')))),
+    ...inNodes.flatMap(({ agent, path }) => own(agent, path.join(' > '))),
+  ];
 }
 
 function mayWaitHere(tool: BaseTool, override: ApprovalOverride): boolean {

@@ -4,9 +4,13 @@ import {
   type BaseNode,
   isApp,
   isBaseAgent,
+  isBaseTool,
+  isBaseToolset,
   isLlmAgent,
   isRoutedAgent,
   isWorkflow,
+  type LlmAgent,
+  NodeTool,
   ParallelWorker,
   type RunnableRoot,
   type ToolNode,
@@ -37,6 +41,26 @@ export function* agentsIn(root: AgentRoot): Generator<BaseAgent> {
     yield agent;
     for (const sub of agent.subAgents) yield* agentsIn(sub);
   }
+}
+
+/** The agents that a node runs: the node itself, or the agents of the workflow that it is. */
+export function* agentsInNode(node: BaseNode): Generator<BaseAgent> {
+  const inner = node instanceof ParallelWorker ? innerOf(node) : node;
+  if (isWorkflow(inner) || isAgentNode(inner)) yield* agentsIn(inner);
+}
+
+/** A node that an LLM agent uses as a tool, and the name of the tool. */
+export interface NodeAsTool {
+  name: string;
+  node: BaseNode;
+}
+
+/** The nodes that an agent uses as tools: those in `NodeTool`s, and those that stand in `tools` themselves. */
+export function nodeToolsOf({ tools }: LlmAgent): NodeAsTool[] {
+  return tools.flatMap((tool): NodeAsTool[] => {
+    if (tool instanceof NodeTool) return [{ name: tool.name, node: tool.node }];
+    return isBaseTool(tool) || isBaseToolset(tool) ? [] : [{ name: tool.name, node: tool }];
+  });
 }
 
 export function findAgent(root: AgentRoot, name: string): BaseAgent | undefined {

@@ -6,7 +6,7 @@ import {
   isWorkflow,
   type LlmAgent,
 } from '@google/adk';
-import { type AgentRoot, isConversable } from './agents.ts';
+import { type AgentRoot, isConversable, nodeToolsOf } from './agents.ts';
 
 /** How ADK runs an agent: one live run for the whole conversation (`runLive`), or one run for each answer (`runAsync`). */
 export type Driver = 'live' | 'turn';
@@ -28,7 +28,7 @@ export interface DriverChoice {
   warning: string | null;
 }
 
-/** The callbacks and options of an LLM agent that ADK ignores in a live run. */
+/** The callbacks and options of an LLM agent that ADK does not support in a live run. */
 const AGENT_GAPS = ['beforeModelCallback', 'afterModelCallback', 'outputSchema'] as const;
 
 /** The hooks of a plugin that ADK does not call in a live run, or not for each message. */
@@ -42,10 +42,10 @@ const PLUGIN_GAPS = [
 
 /**
  * Chooses how ADK runs an agent over a socket. LLM agents run live. Trees with other agents run turn by turn, because in a live run ADK does not run
- * some of those agents at all, and others for one step only. An agent with a callback, plugin or output schema that a live run would ignore runs turn
+ * some of those agents at all, and others for one step only. An agent with a callback, plugin, tool or option that a live run does not support runs turn
  * by turn too, so that no guardrail is skipped; if its model accepts audio, the warning says that the agent gets no sound. The option `driver` comes before
- * these rules, and LLM agents whose model can only be used live run live even with such a callback: the warning then names what ADK ignores. Throws when the
- * agent must be driven turn by turn and a model can only be used live.
+ * these rules, and LLM agents whose model can only be used live run live even with such a callback: the warning then names what ADK does not support. Throws
+ * when the agent must be driven turn by turn and a model can only be used live.
  */
 export function chooseDriver(
   root: AgentRoot,
@@ -65,10 +65,10 @@ export function chooseDriver(
   const list = gaps.join(', ');
   if (asked === 'live' || isLiveOnly) {
     const why = asked === 'live' ? 'the option driver is "live"' : 'its model can only be used live';
-    const warning = `Over a WebSocket the agent "${root.name}" is run live, since ${why}. ADK ignores in live runs: ${list}.`;
+    const warning = `Over a WebSocket the agent "${root.name}" is run live, since ${why}. ADK does not support in live runs: ${list}.`;
     return { driver, warning };
   }
-  const warning = `Over a WebSocket the agent "${root.name}" is driven turn by turn and gets no sound, because ADK ignores this in live runs: ${list}. Set the option driver: "live" to run it live without them.`;
+  const warning = `Over a WebSocket the agent "${root.name}" is driven turn by turn and gets no sound, because ADK does not support this in live runs: ${list}. Set the option driver: "live" to run it live without them.`;
   return { driver: 'turn', warning: hears ? warning : null };
 }
 
@@ -87,7 +87,7 @@ function driverOfWorkflow(name: string, asked: Driver | undefined, isLiveOnly: b
   return { driver: 'turn', warning: null };
 }
 
-/** Lists what a live run of a tree would ignore, for a warning: `beforeModelCallback of the agent "teller"`. */
+/** Lists what ADK does not support in a live run of a tree, for a warning: `beforeModelCallback of the agent "teller"`. */
 function liveGaps(root: BaseAgent, plugins: readonly BasePlugin[]): string[] {
   return [
     ...agentGaps(root),
@@ -103,6 +103,8 @@ function agentGaps(agent: BaseAgent): string[] {
   const gaps: string[] = isLlmAgent(agent) ? AGENT_GAPS.filter((name) => isGiven(agent[name])) : [];
   if (isLlmAgent(agent) && readsState(agent)) gaps.push('changes of the state in the instruction');
   if (isLlmAgent(agent) && compacts(agent)) gaps.push('contextCompactors');
+  if (isLlmAgent(agent))
+    gaps.push(...nodeToolsOf(agent).map(({ name }) => `the node "${name}" in the tools`));
   return [
     ...gaps.map((name) => `${name} of the agent "${agent.name}"`),
     ...agent.subAgents.flatMap(agentGaps),

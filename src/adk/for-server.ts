@@ -8,7 +8,7 @@ export {
   knownTools,
   pluginFault,
   unknownTool,
-  waitsInAgentTools,
+  waitsInTools,
   waitsInWorkflows,
 } from './agent-tree.ts';
 export { type AgentRoot, findAgent, rootOf } from './agents.ts';

@@ -14,9 +14,16 @@ import {
 } from '@google/adk';
 import type { Question, ToolFacts } from '../protocol/index.ts';
 import { PAUSED, runPausable } from './agent-tool-runs.ts';
-import { type InnerRun, innerRunOf, pausableAgent, refuseInside, runDecided } from './agent-tools.ts';
-import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
-import { type AgentRoot, agentsIn } from './agents.ts';
+import {
+  type InnerRun,
+  innerRunOf,
+  noteInnerRun,
+  pausableAgent,
+  refuseInside,
+  runDecided,
+} from './agent-tools.ts';
+import { allAgentsIn, cannotWait, workflowAround } from './agent-tree.ts';
+import type { AgentRoot } from './agents.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
 import { credentialsInside, LentCredentials, NO_CREDENTIALS, takeCredentialRequest } from './credentials.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
@@ -26,18 +33,12 @@ import { addClaim, addFastPath } from './request-hooks.ts';
 import { approvalMessageOf, approvalTimeoutOf, decide, mayWait, unlessAborted } from './run.ts';
 import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
 
-/** Puts gates before the tools of every LLM agent of a tree, and of every agent that is used as a tool there. Instrumenting a tree again changes nothing. */
-export function instrument(root: AgentRoot): void {
-  for (const { agent } of agentsUsedAsTools(root)) instrumentTree(agent);
-  instrumentTree(root);
-}
-
 /**
- * Prepares the agents of a tree. An agent that is used as a tool is prepared the same way, because its sessions are in the same store, and because it
- * may also be a sub-agent.
+ * Puts gates before the tools of every LLM agent of a tree, and of every agent that runs inside a tool there. Instrumenting a tree again changes nothing.
+ * An agent that is used as a tool is prepared like any other, because its sessions are in the same store, and because it may also be a sub-agent.
  */
-function instrumentTree(root: AgentRoot): void {
-  for (const agent of agentsIn(root)) {
+export function instrument(root: AgentRoot): void {
+  for (const agent of allAgentsIn(root)) {
     if (!isLlmAgent(agent)) continue;
     guardAgentCallbacks(agent);
     const { requestProcessors } = agent;
@@ -151,7 +152,7 @@ class Gated extends BaseTool {
     const plugin = pluginIn(invocationContext);
     const active = plugin?.activeIn(invocationContext);
     if (!plugin || !id) {
-      const run = innerRunOf(toolContext);
+      const run = innerRunOf(invocationContext);
       const output = await (run ? this.runInside(run, request) : this.inner.runAsync(request));
       markRun(toolContext, 'returned');
       return output;
@@ -244,6 +245,7 @@ class Gated extends BaseTool {
     if (refusal) throw new Error(refusal);
     if (asks || runsOn === 'client') refuseInside(run, this.name, asks, toolContext);
     if (waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
+    noteInnerRun(run, toolContext.invocationContext);
     const output = await runDecided(inner, request, run.override);
     const callId = toolContext.functionCallId ?? '';
     if (takeCredentialRequest(toolContext, callId)) refuseInside(run, this.name, false, toolContext);

@@ -14,7 +14,7 @@ import {
   pluginFault,
   rootOf,
   savedFiles,
-  waitsInAgentTools,
+  waitsInTools,
   waitsInWorkflows,
 } from '../adk/for-server.ts';
 import { capabilitiesOf, instrumentModels, isLiveOnly } from '../models/for-server.ts';
@@ -65,7 +65,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   checkTools(options, logger);
   const { toolsRequiringApproval } = options;
   for (const text of waitsInWorkflows(agent, toolsRequiringApproval)) logger.warn(text);
-  for (const text of waitsInAgentTools(agent, toolsRequiringApproval)) logger.warn(text);
+  for (const text of waitsInTools(agent, toolsRequiringApproval)) logger.warn(text);
   const prepare = (root: AgentRoot) => {
     instrument(root);
     instrumentModels(root, { retryPolicy: { ...options.retryPolicy, timer: clock } });

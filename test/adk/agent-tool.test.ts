@@ -144,7 +144,7 @@ describe('a server whose agent is used as a tool', () => {
     const { agent } = nested(defineTool({ name, description, needsApproval: true, execute: () => ({}) }), 2);
     harness([], [], { agent, logger });
     expect(warnings).toEqual([
-      'Calls of act by the agent "assistant > office > banker" fail where they would wait: it is used as a tool in a place where ADK cannot resume it (inside a Sequential, Parallel or Loop agent, or by a tool that overrides runAsync of AgentTool).',
+      'Calls of act by the agent "assistant > office > banker" fail where they would wait: it runs inside a tool, in a place where ADK cannot resume it (in a Sequential, Parallel or Loop agent, in a node that is used as a tool, or in a tool that overrides runAsync of AgentTool).',
     ]);
   });
 });

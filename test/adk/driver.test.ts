@@ -3,9 +3,11 @@ import {
   BasePlugin,
   LlmAgent,
   LogLevel,
+  NodeTool,
   SequentialAgent,
   setLogLevel,
   TruncatingContextCompactor,
+  Workflow,
 } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -21,7 +23,7 @@ const OWNER: Record<Place, string> = {
   plugin: 'the plugin "guard"',
 };
 
-/** Everything that ADK ignores in a live run, by where it stands. */
+/** Everything that ADK does not support in a live run, by where it stands. */
 const GAPS: [Place, string][] = [
   ...(['root', 'sub-agent'] as const).flatMap((place) =>
     ['beforeModelCallback', 'afterModelCallback', 'outputSchema'].map((name): [Place, string] => [
@@ -36,7 +38,7 @@ const GAPS: [Place, string][] = [
   ['plugin', 'afterRunCallback'],
 ];
 
-/** What ADK honours in a live run as well. */
+/** What ADK supports in a live run as well. */
 const HONOURED: [Place, string][] = [
   ['root', 'beforeToolCallback'],
   ['root', 'afterToolCallback'],
@@ -60,6 +62,11 @@ function treeWith(place: Place, name: string): { agent: BaseAgent; plugins: Base
   };
 }
 
+const shop = new Workflow({
+  name: 'shop',
+  inputSchema: z.object({}),
+  edges: [['START', new LlmAgent({ name: 'seller' })]],
+});
 const FACTS = { asked: undefined, isLiveOnly: false, hears: false };
 
 describe('what drives an agent behind a socket', () => {
@@ -74,21 +81,21 @@ describe('what drives an agent behind a socket', () => {
     it('is one run for each answer, with a warning that a model which could hear sound gets none', () => {
       expect(chooseDriver(agent, { ...FACTS, plugins, hears: true })).toEqual({
         driver: 'turn',
-        warning: `Over a WebSocket the agent "parent" is driven turn by turn and gets no sound, because ADK ignores this in live runs: ${gap} Set the option driver: "live" to run it live without them.`,
+        warning: `Over a WebSocket the agent "parent" is driven turn by turn and gets no sound, because ADK does not support this in live runs: ${gap} Set the option driver: "live" to run it live without them.`,
       });
     });
 
     it('is one live run where the operator asks for it, with a warning that names it', () => {
       expect(chooseDriver(agent, { ...FACTS, plugins, asked: 'live' })).toEqual({
         driver: 'live',
-        warning: `Over a WebSocket the agent "parent" is run live, since the option driver is "live". ADK ignores in live runs: ${gap}`,
+        warning: `Over a WebSocket the agent "parent" is run live, since the option driver is "live". ADK does not support in live runs: ${gap}`,
       });
     });
 
     it('is one live run where a model can only be used live, with a warning that names it', () => {
       expect(chooseDriver(agent, { ...FACTS, plugins, isLiveOnly: true, hears: true })).toEqual({
         driver: 'live',
-        warning: `Over a WebSocket the agent "parent" is run live, since its model can only be used live. ADK ignores in live runs: ${gap}`,
+        warning: `Over a WebSocket the agent "parent" is run live, since its model can only be used live. ADK does not support in live runs: ${gap}`,
       });
     });
 
@@ -100,7 +107,7 @@ describe('what drives an agent behind a socket', () => {
     });
   });
 
-  it.each(HONOURED)('is one live run with %s, %s, which ADK honours there', (place, name) => {
+  it.each(HONOURED)('is one live run with %s, %s, which ADK supports there', (place, name) => {
     const { agent, plugins } = treeWith(place, name);
     expect(chooseDriver(agent, { ...FACTS, plugins })).toEqual({ driver: 'live', warning: null });
   });
@@ -111,14 +118,16 @@ describe('what drives an agent behind a socket', () => {
       'contextCompactors',
       { name: 'child', contextCompactors: [new TruncatingContextCompactor({ threshold: 3 })] },
     ],
+    ['the node "shop" in the tools', { name: 'child', tools: [shop] }],
+    ['the node "sell" in the tools', { name: 'child', tools: [new NodeTool(shop, 'sell')] }],
   ])(
-    'is one run for each answer where a live run would ignore %s; a live model gets a warning',
+    'is one run for each answer where a live run does not support %s; a live model gets a warning',
     (gap, config) => {
       const agent = new LlmAgent({ name: 'parent', subAgents: [new LlmAgent(config)] });
       expect(chooseDriver(agent, { ...FACTS, plugins: [] })).toEqual({ driver: 'turn', warning: null });
       expect(chooseDriver(agent, { ...FACTS, plugins: [], isLiveOnly: true })).toEqual({
         driver: 'live',
-        warning: `Over a WebSocket the agent "parent" is run live, since its model can only be used live. ADK ignores in live runs: ${gap} of the agent "child".`,
+        warning: `Over a WebSocket the agent "parent" is run live, since its model can only be used live. ADK does not support in live runs: ${gap} of the agent "child".`,
       });
     },
   );
@@ -157,7 +166,7 @@ describe('what drives an agent behind a socket', () => {
       outputSchema: z.object({}),
     });
     expect(chooseDriver(agent, { ...FACTS, plugins: [], asked: 'live' }).warning).toContain(
-      'ADK ignores in live runs: outputSchema of the agent "parent", afterModelCallback of the agent "child".',
+      'ADK does not support in live runs: outputSchema of the agent "parent", afterModelCallback of the agent "child".',
     );
   });
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { App, LlmAgent, Workflow } from '@google/adk';
+import { App, type AuthConfig, type BaseNode, FunctionNode, LlmAgent, NodeTool, Workflow } from '@google/adk';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
 import type { DuologueOptions } from '../../src/server/index.ts';
 import { harness } from '../support/harness.ts';
@@ -33,6 +34,10 @@ describe('docs/adk.md', () => {
 
 describe('what cannot work is refused at start', () => {
   const pay = defineTool({ name: 'pay', description, needsApproval: true, execute: () => 'paid' });
+  const inputSchema = z.object({});
+  const authConfig: AuthConfig = { credentialKey: 'key', authScheme: { type: 'http', scheme: 'bearer' } };
+  const withTool = (tool: NodeTool | BaseNode) =>
+    new LlmAgent({ name: 'assistant', model: new ScriptedModel(), tools: [tool] });
   const flow = () =>
     new Workflow({
       name: 'flow',
@@ -44,6 +49,16 @@ describe('what cannot work is refused at start', () => {
       'a tool that asks as a node',
       { agent: new Workflow({ name: 'flow', edges: [['START', pay]] }) },
       'The tool "pay" is a node of the workflow "flow", where it cannot wait for a user or a browser.',
+    ],
+    [
+      'a tool that asks as a node of a Workflow that is used as a tool',
+      { agent: withTool(new NodeTool(new Workflow({ name: 'flow', inputSchema, edges: [['START', pay]] }))) },
+      'The tool "pay" is a node of the workflow "flow", where it cannot wait for a user or a browser.',
+    ],
+    [
+      'a node with authConfig that is used as a tool',
+      { agent: withTool(new FunctionNode('read', () => 1, { inputSchema, authConfig })) },
+      'The node "read" that the agent "assistant" uses as a tool has authConfig',
     ],
     [
       'a Workflow that is to run live',

@@ -79,7 +79,9 @@ describe('guardrails over BIDI', () => {
     const model = new ScriptedModel([], { connections: [] });
     const agent = new LlmAgent({ name: 'assistant', model, beforeModelCallback: () => REFUSAL });
     expect(await warningsOf({ agent })).toEqual([
-      expect.stringContaining('ADK ignores in live runs: beforeModelCallback of the agent "assistant".'),
+      expect.stringContaining(
+        'ADK does not support in live runs: beforeModelCallback of the agent "assistant".',
+      ),
     ]);
   });
 

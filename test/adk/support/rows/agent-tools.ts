@@ -1,44 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { AgentTool, type BaseTool, FunctionTool, LlmAgent } from '@google/adk';
+import { AgentTool, LlmAgent } from '@google/adk';
 import { expect } from 'vitest';
 import { defineTool } from '../../../../src/adk/index.ts';
-import type { Chunk } from '../../../../src/protocol/index.ts';
 import type { DuologueOptions } from '../../../../src/server/index.ts';
 import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
 import { type Place, type Row, works } from '../matrix.ts';
-import { type Talk, textOf, the } from '../talk.ts';
+import { type Talk, textOf } from '../talk.ts';
+import { WAITING_KINDS } from '../waiting-kinds.ts';
 
-const name = 'act';
 const description = 'A tool.';
-
-/** Each kind of tool that waits, with the answer to its call. */
-const KINDS: {
-  tool: (run: () => string) => BaseTool;
-  answer: (talk: Talk, asked: Chunk[]) => Promise<Chunk[]>;
-}[] = [
-  {
-    tool: (execute) => defineTool({ name, description, needsApproval: true, execute }),
-    answer: (talk, asked) => talk.decide(the(asked, 'tool-approval-request'), true),
-  },
-  {
-    tool: (execute) => new FunctionTool({ name, description, requireConfirmation: true, execute }),
-    answer: (talk, asked) => talk.decide(the(asked, 'tool-approval-request'), true),
-  },
-  {
-    tool: () => defineTool({ name, description, runsOn: 'client' }),
-    answer: (talk, asked) => {
-      const made = asked.findLast((chunk) => chunk.type === 'tool-input-available');
-      return talk.output(made as Parameters<Talk['output']>[0], 'done');
-    },
-  },
-];
 
 /** An agent that is used as a tool calls a tool that ran before, and one that waits, which is answered in the process that `next` opens. */
 async function ask(
   place: Place,
   next: (place: Place, options: Partial<DuologueOptions>, talk: Talk) => Promise<Talk>,
 ) {
-  for (const [index, { tool, answer }] of KINDS.entries()) {
+  for (const [index, { tool, answer }] of WAITING_KINDS.entries()) {
     const ran: string[] = [];
     const run = (what: string) => () => {
       ran.push(what);
@@ -48,7 +25,7 @@ async function ask(
     const read = defineTool({ name: 'read', description, execute: run('read') });
     const inner = new ScriptedModel([
       [call('read', {}, id('read'))],
-      [call(name, {}, id('act'))],
+      [call('act', {}, id('act'))],
       [text('I did it.')],
     ]);
     const banker = new LlmAgent({

@@ -4,6 +4,7 @@ import { CALL_IDS } from './call-ids.ts';
 import { CALLBACKS } from './callbacks.ts';
 import { CREDENTIALS } from './credentials.ts';
 import { LONG_RUNNING } from './long-running.ts';
+import { NODE_TOOLS } from './node-tools.ts';
 import { PARALLEL } from './parallel.ts';
 import { QUESTIONS } from './questions.ts';
 import { REFUSALS } from './refusals.ts';
@@ -19,6 +20,7 @@ export const ROWS: readonly Row[] = [
   ...QUESTIONS,
   ...LONG_RUNNING,
   ...AGENT_TOOLS,
+  ...NODE_TOOLS,
   ...CALL_IDS,
   ...CREDENTIALS,
   ...REFUSALS,

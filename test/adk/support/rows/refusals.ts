@@ -46,7 +46,7 @@ export const REFUSALS: Row[] = [
       const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
       const { say } = await place.talk({ agent, logger });
       expect(warnings).toEqual([
-        'Calls of act by the agent "assistant > bank > banker" fail where they would wait: it is used as a tool in a place where ADK cannot resume it (inside a Sequential, Parallel or Loop agent, or by a tool that overrides runAsync of AgentTool).',
+        'Calls of act by the agent "assistant > bank > banker" fail where they would wait: it runs inside a tool, in a place where ADK cannot resume it (in a Sequential, Parallel or Loop agent, in a node that is used as a tool, or in a tool that overrides runAsync of AgentTool).',
       ]);
       expect(the(await say('go'), 'tool-output-error').errorText).toBe(
         'act asks for an approval, which the agent "banker" cannot get while it is used as a tool.',
