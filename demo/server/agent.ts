@@ -18,7 +18,7 @@ export function createAgent(options: {
     name: 'assistant',
     description: 'The assistant of the demo.',
     model: options.model,
-    instruction: () => instruction,
+    instruction,
     tools: options.tools.map(({ define }) => define(options.surroundings)),
   });
 }

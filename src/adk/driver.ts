@@ -102,6 +102,7 @@ function liveGaps(root: BaseAgent, plugins: readonly BasePlugin[]): string[] {
 function agentGaps(agent: BaseAgent): string[] {
   const gaps: string[] = isLlmAgent(agent) ? AGENT_GAPS.filter((name) => isGiven(agent[name])) : [];
   if (isLlmAgent(agent) && readsState(agent)) gaps.push('changes of the state in the instruction');
+  if (isLlmAgent(agent) && computesInstruction(agent)) gaps.push('the function of the instruction');
   if (isLlmAgent(agent) && compacts(agent)) gaps.push('contextCompactors');
   if (isLlmAgent(agent))
     gaps.push(...nodeToolsOf(agent).map(({ name }) => `the node "${name}" in the tools`));
@@ -109,6 +110,11 @@ function agentGaps(agent: BaseAgent): string[] {
     ...gaps.map((name) => `${name} of the agent "${agent.name}"`),
     ...agent.subAgents.flatMap(agentGaps),
   ];
+}
+
+/** Whether an instruction is a function (`InstructionProvider`): ADK calls it only once for a whole live run. */
+function computesInstruction({ instruction, globalInstruction }: LlmAgent): boolean {
+  return [instruction, globalInstruction].some((given) => typeof given === 'function');
 }
 
 /** Whether an instruction has a placeholder for a state value (`{name}`): ADK fills it in only once for a whole live run. */

@@ -118,6 +118,8 @@ describe('what drives an agent behind a socket', () => {
       'contextCompactors',
       { name: 'child', contextCompactors: [new TruncatingContextCompactor({ threshold: 3 })] },
     ],
+    ['the function of the instruction', { name: 'child', instruction: () => 'Be brief.' }],
+    ['the function of the instruction', { name: 'child', globalInstruction: async () => 'Be brief.' }],
     ['the node "shop" in the tools', { name: 'child', tools: [shop] }],
     ['the node "sell" in the tools', { name: 'child', tools: [new NodeTool(shop, 'sell')] }],
   ])(

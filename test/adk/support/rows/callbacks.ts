@@ -92,6 +92,27 @@ export const CALLBACKS: Row[] = [
   ),
 
   works(
+    'a function as the instruction is called for each request',
+    async (place) => {
+      const model = new ScriptedModel([[text('One.')], [text('Two.')]]);
+      const turns: string[] = [];
+      const agent = new LlmAgent({
+        name: 'assistant',
+        model,
+        instruction: () => `This is request ${turns.push('asked')}.`,
+      });
+      const { say } = await place.talk({ agent });
+      for (const words of ['one', 'two']) await say(words);
+      const instructions = model.requests.map(({ config }) => String(config?.systemInstruction));
+      expect(instructions).toEqual([
+        expect.stringContaining('This is request 1.'),
+        expect.stringContaining('This is request 2.'),
+      ]);
+    },
+    TURN_BY_TURN,
+  ),
+
+  works(
     '`outputSchema` together with tools',
     async (place) => {
       const look = defineTool({ name: 'look', description, execute: () => ({ seen: 3 }) });
