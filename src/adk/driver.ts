@@ -37,6 +37,7 @@ const PLUGIN_GAPS = [
   'beforeModelCallback',
   'afterModelCallback',
   'onModelErrorCallback',
+  'beforeToolSelection',
   'afterRunCallback',
 ] as const;
 

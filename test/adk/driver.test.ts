@@ -35,6 +35,7 @@ const GAPS: [Place, string][] = [
   ['plugin', 'beforeModelCallback'],
   ['plugin', 'afterModelCallback'],
   ['plugin', 'onModelErrorCallback'],
+  ['plugin', 'beforeToolSelection'],
   ['plugin', 'afterRunCallback'],
 ];
 

@@ -1,4 +1,5 @@
-import { BasePlugin, LlmAgent } from '@google/adk';
+import { BasePlugin, type BaseTool, LlmAgent } from '@google/adk';
+import type { Tool } from '@google/genai';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../../src/adk/index.ts';
@@ -24,6 +25,17 @@ class Hooks extends BasePlugin {
   }
   override async afterRunCallback(): Promise<undefined> {
     this.called.push('after run');
+  }
+}
+
+/** A plugin that allows one tool for each request: the first tool, then the second one, and so on. */
+class Chooser extends BasePlugin {
+  #requests = 0;
+
+  override async beforeToolSelection({ tools }: { tools: Readonly<Record<string, BaseTool>> }) {
+    const chosen = Object.entries(tools)[this.#requests];
+    this.#requests += 1;
+    return chosen && Object.fromEntries([chosen]);
   }
 }
 
@@ -59,6 +71,24 @@ export const CALLBACKS: Row[] = [
       for (const words of ['one', 'two']) await say(words);
       const turn = ['user message', 'before model', 'after model', 'after run'];
       await expect.poll(() => hooks.called).toEqual([...turn, ...turn]);
+    },
+    TURN_BY_TURN,
+  ),
+
+  works(
+    '`beforeToolSelection` of a plugin chooses the tools of each request',
+    async (place) => {
+      const model = new ScriptedModel([[text('One.')], [text('Two.')]]);
+      const tools = ['look', 'paint'].map((name) => defineTool({ name, description, execute: () => 'done' }));
+      const agent = new LlmAgent({ name: 'assistant', model, tools });
+      const { say } = await place.talk({ agent, plugins: [new Chooser('chooser')] });
+      for (const words of ['one', 'two']) await say(words);
+      const offered = model.requests.map(({ config }) =>
+        ((config?.tools ?? []) as Tool[]).flatMap(({ functionDeclarations = [] }) =>
+          functionDeclarations.map(({ name }) => name),
+        ),
+      );
+      expect(offered).toEqual([['look'], ['paint']]);
     },
     TURN_BY_TURN,
   ),
