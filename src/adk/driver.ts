@@ -1,12 +1,24 @@
 import {
   type BaseAgent,
   BasePlugin,
+  BaseTool,
   ContextCompactorRequestProcessor,
+  EnterpriseWebSearchTool,
+  FinishTaskTool,
+  GoogleMapsGroundingTool,
+  GoogleSearchTool,
+  isBaseTool,
   isLlmAgent,
   isWorkflow,
   type LlmAgent,
+  LoadMemoryTool,
+  SkillToolset,
+  UrlContextTool,
+  VertexAiSearchTool,
+  VertexRagRetrievalTool,
 } from '@google/adk';
 import { type AgentRoot, isConversable, nodeToolsOf } from './agents.ts';
+import { Gate } from './gate.ts';
 
 /** How ADK runs an agent: one live run for the whole conversation (`runLive`), or one run for each answer (`runAsync`). */
 export type Driver = 'live' | 'turn';
@@ -40,6 +52,25 @@ const PLUGIN_GAPS = [
   'beforeToolSelection',
   'afterRunCallback',
 ] as const;
+
+/**
+ * The tools whose `processLlmRequest` adds the same to each request: a declaration or a constant instruction. In a live run ADK calls that method only once,
+ * when the run begins, which is enough for these.
+ */
+const CONSTANT_TOOLS: ReadonlySet<unknown> = new Set(
+  [
+    BaseTool,
+    EnterpriseWebSearchTool,
+    FinishTaskTool,
+    Gate,
+    GoogleMapsGroundingTool,
+    GoogleSearchTool,
+    LoadMemoryTool,
+    UrlContextTool,
+    VertexAiSearchTool,
+    VertexRagRetrievalTool,
+  ].map(({ prototype }) => prototype.processLlmRequest),
+);
 
 /**
  * Chooses how ADK runs an agent over a socket. LLM agents run live. Trees with other agents run turn by turn, because in a live run ADK does not run
@@ -105,11 +136,23 @@ function agentGaps(agent: BaseAgent): string[] {
   if (isLlmAgent(agent) && readsState(agent)) gaps.push('changes of the state in the instruction');
   if (isLlmAgent(agent) && computesInstruction(agent)) gaps.push('the function of the instruction');
   if (isLlmAgent(agent) && compacts(agent)) gaps.push('contextCompactors');
-  if (isLlmAgent(agent))
-    gaps.push(...nodeToolsOf(agent).map(({ name }) => `the node "${name}" in the tools`));
+  if (isLlmAgent(agent)) gaps.push(...toolGaps(agent));
   return [
     ...gaps.map((name) => `${name} of the agent "${agent.name}"`),
     ...agent.subAgents.flatMap(agentGaps),
+  ];
+}
+
+/** The tools of an agent that need what ADK does only for each request of a run turn by turn. */
+function toolGaps(agent: LlmAgent): string[] {
+  return [
+    ...nodeToolsOf(agent).map(({ name }) => `the node "${name}" in the tools`),
+    ...agent.tools.flatMap((tool) => {
+      // A skill that the model loads brings tools of its own, which ADK finds when it prepares the next request.
+      if (tool instanceof SkillToolset) return ['tools of skills in the SkillToolset'];
+      const isConstant = !isBaseTool(tool) || CONSTANT_TOOLS.has(tool.processLlmRequest);
+      return isConstant ? [] : [`processLlmRequest of the tool "${tool.name}"`];
+    }),
   ];
 }
 

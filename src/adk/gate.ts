@@ -81,7 +81,7 @@ class GateBuilder extends BaseLlmRequestProcessor {
  * The last tool of an agent. It has no declaration, so models do not see it. ADK calls its `processLlmRequest` after all other tools are in the request;
  * this method then puts a gate before each of them.
  */
-class Gate extends BaseTool {
+export class Gate extends BaseTool {
   constructor() {
     super({ name: GATE_TOOL, description: 'Puts a gate before every tool.' });
   }

@@ -1,17 +1,34 @@
 import {
+  AgentTool,
   type BaseAgent,
   BasePlugin,
+  BaseTool,
+  ENTERPRISE_WEB_SEARCH,
+  ExampleTool,
+  FunctionTool,
+  GOOGLE_MAPS_GROUNDING,
+  GOOGLE_SEARCH,
   LlmAgent,
+  LOAD_ARTIFACTS,
+  LOAD_MEMORY,
   LogLevel,
+  LongRunningFunctionTool,
   NodeTool,
+  PRELOAD_MEMORY,
   SequentialAgent,
+  SkillToolset,
   setLogLevel,
   TruncatingContextCompactor,
+  URL_CONTEXT,
+  VertexAiSearchTool,
+  VertexRagRetrievalTool,
   Workflow,
 } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chooseDriver } from '../../src/adk/driver.ts';
+import { Gate } from '../../src/adk/gate.ts';
+import { defineTool } from '../../src/adk/index.ts';
 
 setLogLevel(LogLevel.ERROR);
 
@@ -61,6 +78,19 @@ function treeWith(place: Place, name: string): { agent: BaseAgent; plugins: Base
     agent: new LlmAgent({ name: 'parent', subAgents: [child], ...extra('root') }),
     plugins: [guard],
   };
+}
+
+/** A tool that adds the time to each request. */
+class Clock extends BaseTool {
+  constructor() {
+    super({ name: 'clock', description: 'Adds the time to each request.' });
+  }
+
+  override async processLlmRequest({ llmRequest }: Parameters<BaseTool['processLlmRequest']>[0]) {
+    llmRequest.contents.push({ role: 'user', parts: [{ text: 'It is noon.' }] });
+  }
+
+  override async runAsync() {}
 }
 
 const shop = new Workflow({
@@ -121,6 +151,11 @@ describe('what drives an agent behind a socket', () => {
     ],
     ['the function of the instruction', { name: 'child', instruction: () => 'Be brief.' }],
     ['the function of the instruction', { name: 'child', globalInstruction: async () => 'Be brief.' }],
+    ['processLlmRequest of the tool "load_artifacts"', { name: 'child', tools: [LOAD_ARTIFACTS] }],
+    ['processLlmRequest of the tool "preload_memory"', { name: 'child', tools: [PRELOAD_MEMORY] }],
+    ['processLlmRequest of the tool "example_tool"', { name: 'child', tools: [new ExampleTool([])] }],
+    ['processLlmRequest of the tool "clock"', { name: 'child', tools: [new Clock()] }],
+    ['tools of skills in the SkillToolset', { name: 'child', tools: [new SkillToolset([])] }],
     ['the node "shop" in the tools', { name: 'child', tools: [shop] }],
     ['the node "sell" in the tools', { name: 'child', tools: [new NodeTool(shop, 'sell')] }],
   ])(
@@ -134,6 +169,25 @@ describe('what drives an agent behind a socket', () => {
       });
     },
   );
+
+  it('is one live run where the tools add the same to each request, also after a request', () => {
+    const tools = [
+      GOOGLE_SEARCH,
+      URL_CONTEXT,
+      ENTERPRISE_WEB_SEARCH,
+      GOOGLE_MAPS_GROUNDING,
+      LOAD_MEMORY,
+      new VertexAiSearchTool({ dataStoreId: 'store' }),
+      new VertexRagRetrievalTool({}),
+      new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'seen' }),
+      new LongRunningFunctionTool({ name: 'wait', description: 'Waits.', execute: () => 'waited' }),
+      new AgentTool({ agent: new LlmAgent({ name: 'banker' }) }),
+      defineTool({ name: 'pay', description: 'Pays.', needsApproval: true, execute: () => 'paid' }),
+      new Gate(),
+    ];
+    const agent = new LlmAgent({ name: 'parent', tools });
+    expect(chooseDriver(agent, { ...FACTS, plugins: [] })).toEqual({ driver: 'live', warning: null });
+  });
 
   it('is one live run where the instruction has no state in it', () => {
     const instruction = 'Answer as JSON, such as {"a": 1} or { }.';

@@ -8,6 +8,7 @@ import { NODE_TOOLS } from './node-tools.ts';
 import { PARALLEL } from './parallel.ts';
 import { QUESTIONS } from './questions.ts';
 import { REFUSALS } from './refusals.ts';
+import { REQUEST_TOOLS } from './request-tools.ts';
 import { ROOTS } from './roots.ts';
 import { SERVICES } from './services.ts';
 import { WORKFLOWS } from './workflows.ts';
@@ -26,4 +27,5 @@ export const ROWS: readonly Row[] = [
   ...REFUSALS,
   ...CALLBACKS,
   ...SERVICES,
+  ...REQUEST_TOOLS,
 ];
