@@ -79,11 +79,15 @@ function agentsUsedAsTools(root: AgentRoot): UsedAsTool[] {
   return insideTools(root).asTools;
 }
 
-/** All agents that ADK may run in a tree: those of the conversation, those that are used as tools, and those inside nodes that are used as tools. */
-export function allAgentsIn(root: AgentRoot): Set<BaseAgent> {
+/** The agents that run inside tools of a tree: those that are used as tools with their sub-agents, and those inside nodes that are used as tools. */
+export function agentsInTools(root: AgentRoot): Set<BaseAgent> {
   const { asTools, inNodes } = insideTools(root);
-  const inside = [...asTools, ...inNodes].flatMap(({ agent }) => [...agentsIn(agent)]);
-  return new Set([...agentsIn(root), ...inside]);
+  return new Set([...asTools, ...inNodes].flatMap(({ agent }) => [...agentsIn(agent)]));
+}
+
+/** All agents that ADK may run in a tree: those of the conversation, and those that run inside tools. */
+export function allAgentsIn(root: AgentRoot): Set<BaseAgent> {
+  return new Set([...agentsIn(root), ...agentsInTools(root)]);
 }
 
 /** The names of all agents that are used as tools in a tree. ADK keeps a separate session for each, under that name. */

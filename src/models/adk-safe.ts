@@ -8,7 +8,8 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
-import { type AgentRoot, agentsIn } from '../adk/agents.ts';
+import { allAgentsIn } from '../adk/agent-tree.ts';
+import type { AgentRoot } from '../adk/agents.ts';
 import { takeLiveFastPath } from '../adk/request-hooks.ts';
 import { isLiveModelName } from './gemini/families.ts';
 import { DuologueGemini } from './gemini/index.ts';
@@ -161,9 +162,9 @@ class PairModel extends BaseLlm {
   }
 }
 
-/** Wraps the model of every LLM agent of a tree. A second call changes nothing. */
+/** Wraps the model of every LLM agent of a tree, and of every agent that runs inside a tool there. A second call changes nothing. */
 export function instrumentModels(root: AgentRoot, options?: AdkSafeOptions): void {
-  for (const agent of agentsIn(root)) {
+  for (const agent of allAgentsIn(root)) {
     if (!isLlmAgent(agent) || !agent.model) continue;
     const { model } = agent;
     if (isBaseLlm(model)) agent.model = adkSafe(model, options);

@@ -1,4 +1,5 @@
-import { type BaseLlm, isBaseLlm, isLlmAgent } from '@google/adk';
+import { type BaseAgent, type BaseLlm, isBaseLlm, isLlmAgent } from '@google/adk';
+import { agentsInTools } from '../adk/agent-tree.ts';
 import { type AgentRoot, agentsIn } from '../adk/agents.ts';
 import { AdkSafeModel } from './adk-safe.ts';
 
@@ -34,11 +35,31 @@ export function capabilitiesOf(root: AgentRoot): ModelCapabilities {
   }
 }
 
-/** Whether a model of the tree can only be used live. The agent of such a model cannot answer turn by turn. */
+/** Whether a model of the tree can only be used live. The agent of such a model cannot answer turn by turn. Agents inside tools do not count. */
 export function isLiveOnly(root: AgentRoot): boolean {
-  return [...agentsIn(root)].some(
-    (agent) => isLlmAgent(agent) && agent.model instanceof AdkSafeModel && agent.model.liveOnly,
+  return [...agentsIn(root)].some(hasLiveOnlyModel);
+}
+
+/** Throws when the model of an agent that runs inside a tool can only be used live: ADK runs such an agent turn by turn, so it could never answer. */
+export function checkModelsInTools(root: AgentRoot): void {
+  for (const agent of agentsInTools(root)) checkTurnModel(agent);
+}
+
+/** Throws when a model of an agent that is used as a tool can only be used live. */
+export function checkModelsOfTool(agent: BaseAgent): void {
+  for (const one of agentsIn(agent)) checkTurnModel(one);
+  checkModelsInTools(agent);
+}
+
+function checkTurnModel(agent: BaseAgent): void {
+  if (!hasLiveOnlyModel(agent)) return;
+  throw new Error(
+    `The agent "${agent.name}" runs inside a tool, where ADK runs it turn by turn, but its model can only be used live. Give that agent another model.`,
   );
+}
+
+function hasLiveOnlyModel(agent: BaseAgent): boolean {
+  return isLlmAgent(agent) && agent.model instanceof AdkSafeModel && agent.model.liveOnly;
 }
 
 /** The model of the first agent in the tree that has a model object. */

@@ -17,7 +17,13 @@ import {
   waitsInTools,
   waitsInWorkflows,
 } from '../adk/for-server.ts';
-import { capabilitiesOf, instrumentModels, isLiveOnly } from '../models/for-server.ts';
+import {
+  capabilitiesOf,
+  checkModelsInTools,
+  checkModelsOfTool,
+  instrumentModels,
+  isLiveOnly,
+} from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type BudgetLimits, shareOfHeap } from './access/limits.ts';
 import { SignIn } from './access/sign-in.ts';
@@ -71,9 +77,11 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     instrumentModels(root, { retryPolicy: { ...options.retryPolicy, timer: clock } });
   };
   prepare(agent);
+  checkModelsInTools(agent);
   const prepareTool = (inner: BaseAgent) => {
     checkAgentTool(inner, agent, appName);
     prepare(inner);
+    checkModelsOfTool(inner);
   };
   const { driver, warning } = chooseDriver(agent, {
     plugins,

@@ -174,8 +174,8 @@ export interface DuologueOptions {
   live?: Partial<RunConfig>;
   /**
    * How ADK runs the agent over a socket: `live`, one live run, or `turn`, a run for each turn. Unless given, LLM agents run live. A tree of agents runs turn by
-   * turn if it has a workflow or an agent of another kind, or if it has callbacks, plugins, output schemas, compactors or state in the instruction that ADK
-   * would ignore in a live run. LLM agents whose model can only be used live run live even then, and the server logs a warning.
+   * turn if it has a workflow or an agent of another kind, or if it has callbacks, plugins, tools or options that ADK does not support
+   * in a live run. LLM agents whose model can only be used live run live even then, and the server logs a warning.
    */
   driver?: Driver;
   /** Timeouts of the model, and how often it is called again when it fails before its first token. */

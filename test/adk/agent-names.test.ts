@@ -105,6 +105,24 @@ describe.each(Object.entries(WAYS))('over %s', (_way, way) => {
     ]);
   });
 
+  it('an agent that a toolset returns as a tool may not have a model that can only be used live', async () => {
+    const model = new ScriptedModel([], { connections: [] });
+    const speaker = new LlmAgent({ name: 'speaker', description, model });
+    class Office extends BaseToolset {
+      override async getTools() {
+        return [tool(speaker)];
+      }
+      override async close() {}
+    }
+    const agent = agentOf('assistant', [[call('speaker', { request: 'go' }, 'call-1')], [text('Well.')]], {
+      tools: [new Office([])],
+    });
+    const chunks = await new Conversation(way, agent, false).say('go');
+    expect(outputs(chunks)).toEqual([
+      { 'call-1': expect.stringContaining('its model can only be used live') },
+    ]);
+  });
+
   it.each([
     ['the app', 'duologue', 'has the name of the app'],
     ['another agent that is used as a tool', 'clerk', 'are used as tools, and would share one session'],

@@ -1,5 +1,15 @@
-import { AgentTool, App, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent, Workflow } from '@google/adk';
+import {
+  AgentTool,
+  App,
+  LlmAgent,
+  LoopAgent,
+  NodeTool,
+  ParallelAgent,
+  SequentialAgent,
+  Workflow,
+} from '@google/adk';
 import { expect } from 'vitest';
+import { z } from 'zod';
 import { defineTool } from '../../../../src/adk/index.ts';
 import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
 import { type Row, refused } from '../matrix.ts';
@@ -51,6 +61,31 @@ export const REFUSALS: Row[] = [
       expect(the(await say('go'), 'tool-output-error').errorText).toBe(
         'act asks for an approval, which the agent "banker" cannot get while it is used as a tool.',
       );
+    },
+  ),
+
+  refused(
+    'a model that can only be used live, of an agent inside a tool',
+    'refused at start',
+    async (place) => {
+      const live = () => new ScriptedModel([], { connections: [] });
+      const speaker = (model: ScriptedModel | string = live()) =>
+        new LlmAgent({ name: 'speaker', description: 'A speaker.', model });
+      const inputSchema = z.object({ request: z.string() });
+      const office = new LlmAgent({ name: 'office', description: 'An office.', subAgents: [speaker()] });
+      const tools = [
+        new AgentTool({ agent: speaker() }),
+        new AgentTool({ agent: speaker('gemini-live-2.5-flash') }),
+        new AgentTool({ agent: office }),
+        new NodeTool(new Workflow({ name: 'shop', inputSchema, edges: [['START', speaker()]] })),
+      ];
+      for (const tool of tools) {
+        const agent = new LlmAgent({ name: 'assistant', model: live(), tools: [tool] });
+        const talk = tool === tools[0] ? place.talk({ agent }) : place.afterKill({ agent });
+        await expect(talk).rejects.toThrow(
+          'The agent "speaker" runs inside a tool, where ADK runs it turn by turn, but its model can only be used live.',
+        );
+      }
     },
   ),
 
