@@ -14,16 +14,20 @@ export const WAITING_KINDS: readonly {
   answer: (talk: Talk, asked: Chunk[]) => Promise<Chunk[]>;
   /** What a call waits for, in the words of refusals. */
   whom: string;
+  /** The same, in the words of refusals inside an agent that is used as a tool. */
+  inside: string;
 }[] = [
   {
     tool: (execute) => defineTool({ name, description, needsApproval: true, execute }),
     answer: (talk, asked) => talk.decide(the(asked, 'tool-approval-request'), true),
     whom: 'an approval',
+    inside: 'asks for an approval',
   },
   {
     tool: (execute) => new FunctionTool({ name, description, requireConfirmation: true, execute }),
     answer: (talk, asked) => talk.decide(the(asked, 'tool-approval-request'), true),
     whom: 'an approval',
+    inside: 'asks for an approval',
   },
   {
     tool: () => defineTool({ name, description, runsOn: 'client' }),
@@ -32,5 +36,6 @@ export const WAITING_KINDS: readonly {
       return talk.output(made as Parameters<Talk['output']>[0], 'done');
     },
     whom: 'an answer from outside',
+    inside: 'waits for an answer from outside',
   },
 ];

@@ -14,6 +14,7 @@ import { defineTool } from '../../../../src/adk/index.ts';
 import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
 import { type Row, refused } from '../matrix.ts';
 import { the } from '../talk.ts';
+import { WAITING_KINDS } from '../waiting-kinds.ts';
 
 const act = defineTool({ name: 'act', description: 'A tool.', needsApproval: true, execute: () => 'done' });
 
@@ -23,22 +24,27 @@ export const REFUSALS: Row[] = [
     'approval, browser tool or confirmation inside Sequential, Parallel and Loop agents',
     'refused when called, named at start',
     async (place) => {
-      for (const Flow of [SequentialAgent, ParallelAgent, LoopAgent]) {
-        const model = new ScriptedModel([[call('act', {}, 'call-1')], [text('It cannot.')]]);
-        const banker = new LlmAgent({ name: 'banker', model, tools: [act] });
-        const warnings: string[] = [];
-        const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
-        const agent = new Flow({ name: 'flow', subAgents: [banker], maxIterations: 1 });
-        const { say } = await (Flow === SequentialAgent ? place.talk : place.afterKill).call(place, {
-          agent,
-          logger,
-        });
-        expect(warnings).toEqual([
-          'Calls of act by the agent "banker" are refused where they would wait: no call can wait inside the workflow "flow".',
-        ]);
-        expect(the(await say(`go ${Flow.name}`), 'tool-output-error').errorText).toBe(
-          'act waits for an approval, but no call can wait inside the workflow "flow": the workflow could not continue where it stopped.',
-        );
+      const flows = [SequentialAgent, ParallelAgent, LoopAgent];
+      for (const [index, Flow] of flows.entries()) {
+        for (const [kind, { tool, whom }] of WAITING_KINDS.entries()) {
+          const ran: string[] = [];
+          const model = new ScriptedModel([[call('act', {}, 'call-1')], [text('It cannot.')]]);
+          const banker = new LlmAgent({ name: 'banker', model, tools: [tool(() => `${ran.push('act')}`)] });
+          const warnings: string[] = [];
+          const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
+          const agent = new Flow({ name: 'flow', subAgents: [banker], maxIterations: 1 });
+          const isFirst = index + kind === 0;
+          const { say } = await (isFirst ? place.talk : place.afterKill).call(place, { agent, logger });
+          expect(warnings).toEqual([
+            'Calls of act by the agent "banker" are refused where they would wait: no call can wait inside the workflow "flow".',
+          ]);
+          const chunks = await say(`go ${Flow.name} ${kind}`);
+          expect(the(chunks, 'tool-output-error').errorText).toBe(
+            `act waits for ${whom}, but no call can wait inside the workflow "flow": the workflow could not continue where it stopped.`,
+          );
+          expect(chunks.some(({ type }) => type === 'tool-approval-request')).toBe(false);
+          expect(ran).toEqual([]);
+        }
       }
     },
   ),
@@ -47,20 +53,38 @@ export const REFUSALS: Row[] = [
     'the same inside an `AgentTool` whose agent is Sequential, Parallel or Loop',
     'refused when called, named at start',
     async (place) => {
-      const inner = new ScriptedModel([[call('act', {}, 'inner-1')], [text('It cannot.')]]);
-      const banker = new LlmAgent({ name: 'banker', description: 'A banker.', model: inner, tools: [act] });
-      const bank = new SequentialAgent({ name: 'bank', description: 'A bank.', subAgents: [banker] });
-      const model = new ScriptedModel([[call('bank', { request: 'go' }, 'call-1')], [text('Well.')]]);
-      const agent = new LlmAgent({ name: 'assistant', model, tools: [new AgentTool({ agent: bank })] });
-      const warnings: string[] = [];
-      const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
-      const { say } = await place.talk({ agent, logger });
-      expect(warnings).toEqual([
-        'Calls of act by the agent "assistant > bank > banker" fail where they would wait: it runs inside a tool, in a place where ADK cannot resume it (in a Sequential, Parallel or Loop agent, in a node that is used as a tool, or in a tool that overrides runAsync of AgentTool).',
-      ]);
-      expect(the(await say('go'), 'tool-output-error').errorText).toBe(
-        'act asks for an approval, which the agent "banker" cannot get while it is used as a tool.',
-      );
+      const flows = [SequentialAgent, ParallelAgent, LoopAgent];
+      for (const [index, Flow] of flows.entries()) {
+        for (const [kind, { tool, inside }] of WAITING_KINDS.entries()) {
+          const ran: string[] = [];
+          const inner = new ScriptedModel([[call('act', {}, 'inner-1')], [text('It cannot.')]]);
+          const banker = new LlmAgent({
+            name: 'banker',
+            description: 'A banker.',
+            model: inner,
+            tools: [tool(() => `${ran.push('act')}`)],
+          });
+          const bank = new Flow({
+            name: 'bank',
+            description: 'A bank.',
+            subAgents: [banker],
+            maxIterations: 1,
+          });
+          const model = new ScriptedModel([[call('bank', { request: 'go' }, 'call-1')], [text('Well.')]]);
+          const agent = new LlmAgent({ name: 'assistant', model, tools: [new AgentTool({ agent: bank })] });
+          const warnings: string[] = [];
+          const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
+          const isFirst = index + kind === 0;
+          const { say } = await (isFirst ? place.talk : place.afterKill).call(place, { agent, logger });
+          expect(warnings).toEqual([
+            'Calls of act by the agent "assistant > bank > banker" fail where they would wait: it runs inside a tool, in a place where ADK cannot resume it (in a Sequential, Parallel or Loop agent, in a node that is used as a tool, or in a tool that overrides runAsync of AgentTool).',
+          ]);
+          expect(the(await say(`go ${Flow.name} ${kind}`), 'tool-output-error').errorText).toBe(
+            `act ${inside}, which the agent "banker" cannot get while it is used as a tool.`,
+          );
+          expect(ran).toEqual([]);
+        }
+      }
     },
   ),
 
