@@ -22,13 +22,13 @@ import { PAUSED, runPausable } from './agent-tool-runs.ts';
 import { pausableAgent, runDecided } from './agent-tools.ts';
 import { type AgentRoot, findAgent } from './agents.ts';
 import { type AnsweredCall, runAfterTool } from './callbacks.ts';
+import { takeConfirmationRequest } from './confirmations.ts';
 import {
   type CredentialSource,
   credentialsInside,
   LentCredentials,
   takeCredentialRequest,
 } from './credentials.ts';
-import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
 import type { AgentPlace, InnerHost, ServerTools } from './run.ts';
 import type { FileChunk } from './saved-files.ts';

@@ -13,6 +13,7 @@ export {
 } from './agent-tree.ts';
 export { type AgentRoot, findAgent, rootOf } from './agents.ts';
 export { guardPluginCallbacks, looksAtOutputs } from './callbacks.ts';
+export { guardPluginConfirmations } from './confirmations.ts';
 export type { BeforeSignIn, CredentialSource } from './credentials.ts';
 export {
   answerDeferred,

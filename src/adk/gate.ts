@@ -10,9 +10,10 @@ import {
   type InvocationContext,
   isLlmAgent,
   type LlmRequest,
+  NodeTool,
   ToolConfirmation,
 } from '@google/adk';
-import type { Question, ToolFacts } from '../protocol/index.ts';
+import type { ToolFacts } from '../protocol/index.ts';
 import { PAUSED, runPausable } from './agent-tool-runs.ts';
 import {
   type InnerRun,
@@ -25,10 +26,10 @@ import {
 import { allAgentsIn, cannotWait, workflowAround } from './agent-tree.ts';
 import type { AgentRoot } from './agents.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
+import { guardAgentConfirmations, requestedBefore, takeConfirmationRequest } from './confirmations.ts';
 import { credentialsInside, LentCredentials, NO_CREDENTIALS, takeCredentialRequest } from './credentials.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
-import { confirmationQuestion } from './questions.ts';
 import { addClaim, addFastPath } from './request-hooks.ts';
 import { approvalMessageOf, approvalTimeoutOf, decide, mayWait, unlessAborted } from './run.ts';
 import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
@@ -41,6 +42,7 @@ export function instrument(root: AgentRoot): void {
   for (const agent of allAgentsIn(root)) {
     if (!isLlmAgent(agent)) continue;
     guardAgentCallbacks(agent);
+    guardAgentConfirmations(agent);
     const { requestProcessors } = agent;
     if (requestProcessors.some((processor) => processor instanceof GateBuilder)) continue;
     agent.requestProcessors = [
@@ -160,6 +162,8 @@ class Gated extends BaseTool {
     // The run has ended, so no approval request could be sent.
     if (!active) throw new Error(`${this.name} was not called: the run of the agent has ended.`);
 
+    const requested = requestedBefore(toolContext);
+    if (requested) this.checkMayAsk();
     const changed = changesIn(toolContext);
     const path = [...(active.run.path ?? []), toolContext.agentName];
     const isAgent = this.pausableIn(active, toolContext) !== null;
@@ -181,7 +185,7 @@ class Gated extends BaseTool {
         branch: invocationContext.branch,
         approvalTimeoutMs: approvalTimeoutOf(this.inner),
         approvalMessage: facts.asks
-          ? (decision.approvalMessage ?? approvalMessageOf(this.inner, args))
+          ? (decision.approvalMessage ?? approvalMessageOf(this.inner, args) ?? requested?.message)
           : undefined,
         ...(isLongRunning && { isLongRunning }),
         ...(isAgent && { agents: { within: null, path, isAgent } }),
@@ -192,6 +196,11 @@ class Gated extends BaseTool {
     this.answerLater(false);
     if (decision.refusal) throw new Error(decision.refusal);
     if (decision.asks || decision.question) return later(decision);
+    if (requested && decision.runsOn === 'client') {
+      const { optimistic: _, ...facts } = decision;
+      return later(active.decided(id, args, { ...facts, asks: true }));
+    }
+    if (requested) return later({ runsOn: 'server', asks: true, question: requested });
     // In a live run ADK reads no model output while it runs a tool. So the tool does not run inside ADK's loop: the call is deferred.
     if (active.run.live && !FRAMEWORK.has(this.name)) return later(decision);
     const { inner } = this;
@@ -237,13 +246,23 @@ class Gated extends BaseTool {
     return canWait ? pausableAgent(this.inner) : null;
   }
 
+  /** Throws when this tool cannot run after an approval, because it works only inside ADK's loop. */
+  private checkMayAsk(): void {
+    if (!FRAMEWORK.has(this.name) && !(this.inner instanceof NodeTool)) return;
+    throw new Error(
+      `A callback requests a confirmation for ${this.name}, which runs inside the loop of ADK and cannot wait for a user. Leave this tool out in that callback.`,
+    );
+  }
+
   /** Runs a tool inside an agent that is used as a tool and cannot pause. A call that would have to wait is refused. */
   private async runInside(run: InnerRun, request: ToolRequest): Promise<unknown> {
     const { inner } = this;
     const { args, toolContext } = request;
     const { asks, runsOn, waived, refusal } = await decide(inner, args, toolContext, run.override);
     if (refusal) throw new Error(refusal);
-    if (asks || runsOn === 'client') refuseInside(run, this.name, asks, toolContext);
+    const requested = requestedBefore(toolContext) !== undefined;
+    if (asks || requested || runsOn === 'client')
+      refuseInside(run, this.name, asks || requested, toolContext);
     if (waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
     noteInnerRun(run, toolContext.invocationContext);
     const output = await runDecided(inner, request, run.override);
@@ -339,17 +358,4 @@ function whyNotWait(tool: string, asks: boolean, { invocationContext }: Context)
   if (agent && pluginIn(invocationContext)?.agents.has(agent.name) === false)
     return `${tool} waits for ${whom}, which the agent "${agent.name}" cannot get: the workflow created the agent while it ran, so no later process could find it.`;
   return null;
-}
-
-/**
- * Returns the confirmation that a tool requested while it ran, as a question. Removes the request from the context, because the gate asks the user
- * instead of ADK.
- */
-export function takeConfirmationRequest(context: Context, callId: string): Question | undefined {
-  const requested = context.actions.requestedToolConfirmations;
-  const confirmation = requested && Object.hasOwn(requested, callId) ? requested[callId] : undefined;
-  if (!confirmation) return undefined;
-  delete requested[callId];
-  context.actions.skipSummarization = false;
-  return confirmationQuestion(confirmation);
 }

@@ -8,6 +8,7 @@ import {
   findAgent,
   GatePlugin,
   guardPluginCallbacks,
+  guardPluginConfirmations,
   instrument,
   knownTools,
   looksAtOutputs,
@@ -165,6 +166,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     credentialService,
   });
   guardPluginCallbacks(runner.pluginManager);
+  guardPluginConfirmations(runner.pluginManager);
   return {
     appName,
     rootAgent: agent,

@@ -2,6 +2,7 @@ import type { Row } from '../matrix.ts';
 import { AGENT_TOOLS } from './agent-tools.ts';
 import { CALL_IDS } from './call-ids.ts';
 import { CALLBACKS } from './callbacks.ts';
+import { CONFIRMATIONS } from './confirmations.ts';
 import { CREDENTIALS } from './credentials.ts';
 import { LONG_RUNNING } from './long-running.ts';
 import { NODE_TOOLS } from './node-tools.ts';
@@ -23,6 +24,7 @@ export const ROWS: readonly Row[] = [
   ...AGENT_TOOLS,
   ...NODE_TOOLS,
   ...CALL_IDS,
+  ...CONFIRMATIONS,
   ...CREDENTIALS,
   ...REFUSALS,
   ...CALLBACKS,
