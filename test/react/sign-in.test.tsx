@@ -2,7 +2,13 @@
 import './support/native-abort.ts';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { AgentTool, FunctionTool, LlmAgent } from '@google/adk';
+import {
+  AgentTool,
+  type BaseCredentialService,
+  FunctionTool,
+  InMemoryCredentialService,
+  LlmAgent,
+} from '@google/adk';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DuologueOptions } from '../../src/server/index.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
@@ -131,20 +137,37 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
       expect(seen).not.toContain(secret);
   });
 
-  test('[T36c] a later call uses the credential of the user, and asks again when it is gone', async () => {
-    const provider = await OAuthProvider.start();
-    const used: string[] = [];
-    const { agent } = calendar(provider, used, 2);
-    const { served } = await live([], [], options(agent));
-    const page = mount({ url: served.url, mode });
-    void page.now.sendMessage({ text: 'What is on?' });
-    await comeBack(served, await provider.consent((await asked(page)).url));
-    await page.texts('You have 3 events (0).');
-    void page.now.sendMessage({ text: 'And now?' });
-    await page.texts('You have 3 events (1).');
-    expect(used).toEqual([provider.tokens[0], provider.tokens[0]]);
-    expect(provider.exchanges).toEqual(['token']);
-  });
+  test.each(['has expired', 'is gone'])(
+    '[T36c] a later call uses the credential of the user, and asks again when it %s',
+    async (end) => {
+      const provider = await OAuthProvider.start();
+      const used: string[] = [];
+      const { agent } = calendar(provider, used, 3);
+      const clock = new ManualClock();
+      const saved = { service: new InMemoryCredentialService() };
+      const credentialService: BaseCredentialService = {
+        loadCredential: (config, context) => saved.service.loadCredential(config, context),
+        saveCredential: (config, context) => saved.service.saveCredential(config, context),
+      };
+      const { served } = await live([], [], options(agent, { clock, credentialService }));
+      const page = mount({ url: served.url, mode });
+      void page.now.sendMessage({ text: 'What is on?' });
+      await comeBack(served, await provider.consent((await asked(page)).url));
+      await page.texts('You have 3 events (0).');
+      void page.now.sendMessage({ text: 'And now?' });
+      await page.texts('You have 3 events (1).');
+      expect(used).toEqual([provider.tokens[0], provider.tokens[0]]);
+      expect(provider.exchanges).toEqual(['token']);
+
+      if (end === 'is gone') saved.service = new InMemoryCredentialService();
+      else clock.advance(3_600_000);
+      void page.now.sendMessage({ text: 'And then?' });
+      await comeBack(served, await provider.consent((await asked(page)).url));
+      await page.texts('You have 3 events (2).');
+      expect(provider.exchanges).toEqual(['token', 'token']);
+      expect(used).toEqual([provider.tokens[0], provider.tokens[0], provider.tokens[1]]);
+    },
+  );
 
   test('[T36d] the sign-in is completed after a restart', async () => {
     const provider = await OAuthProvider.start();
