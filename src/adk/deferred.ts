@@ -99,9 +99,10 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
       const before = execution.credentials.before(execution.answer);
       const isConfirmed = (before?.isApproved ?? execution.approved) || isWaived;
-      // Without an approval, the tool gets no answer. An `answer` without an approval is a sealed answer to a sign-in that this server can no longer open,
-      // because its secret has changed.
-      const answer = before ? before.answer : execution.approved ? execution.answer : null;
+      // An `answer` without an approval is a sealed answer to a sign-in that this server can no longer open, because its secret has changed. The tool does not
+      // get it.
+      const isUnreadable = !before && !execution.approved && execution.answer !== null;
+      const answer = before ? before.answer : isUnreadable ? null : execution.answer;
       const answering = { ...execution, answer };
       const start = (session: Session) => {
         const context = toolContextOf({ ...answering, session }, abortSignal, isConfirmed, link);
@@ -119,6 +120,7 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
         const credential = lent.has(config) ? undefined : await credentialFor(execution, config, context);
         if (!credential) {
           if (before) throw new Error(needsAnotherSignIn(tool.name, config, lent));
+          if (isUnreadable) throw new Error(lostSignIn(tool.name));
           const isApproved = isConfirmed && !isWaived;
           const { outer = session, credentials } = execution;
           return { kind: 'asks', question: credentials.question(config, outer, callId, isApproved) };
@@ -149,6 +151,11 @@ function needsAnotherSignIn(tool: string, config: AuthConfig, lent: LentCredenti
   return lent.isEmpty
     ? `${tool} asks for another credential than the one that the user signed in for. Call ${tool} again to ask for it.`
     : `${tool} needs one more sign-in, and a call can ask for one only. The credential so far is saved: call ${tool} again to ask for the next.`;
+}
+
+/** The error text for a tool whose user has signed in, when the stored answer cannot be decrypted. A call asks once only, so it cannot ask again. */
+function lostSignIn(tool: string): string {
+  return `The sign-in for ${tool} is lost: the key of the server (toolSignIn.secret) has changed since. Call ${tool} again to ask for it again.`;
 }
 
 /** The credential that a tool requests: from the user's answer to a sign-in, otherwise from an earlier sign-in. */

@@ -13,6 +13,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DuologueOptions } from '../../src/server/index.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { auditLines } from '../../src/testing/store/setup.ts';
+import { sqliteDatabase } from '../adk/support/sqlite-database.ts';
 import { createFolder } from '../store/support/stores.ts';
 import { ManualClock } from '../support/clock.ts';
 import { live } from '../support/live.ts';
@@ -188,6 +189,55 @@ describe.each(modes)(`a sign-in that a tool asks for, ${hooks}, over %s`, (mode)
     expect(await comeBack(after.served, await provider.consent(url))).toMatchObject({ status: 200 });
     await page.texts('You have 3 events (0).');
     expect(used).toEqual(provider.tokens);
+  });
+
+  test('[T36p] a stored answer that another secret encrypted counts as nothing: the call ends in words, and the next one asks', async () => {
+    const provider = await OAuthProvider.start();
+    const database = sqliteDatabase();
+    const used: string[] = [];
+    const store = await database.open();
+    const moveCall = store.moveCall.bind(store);
+    let die: () => void = () => undefined;
+    const isDead = new Promise<void>((resolve) => {
+      die = resolve;
+    });
+    // The process dies when the approval is stored, before the code of the provider is exchanged.
+    store.moveCall = (key, move, ...rest) => {
+      if (move.from !== 'approved') return moveCall(key, move, ...rest);
+      die();
+      return new Promise(() => undefined);
+    };
+    const before = await live([], [], options(calendar(provider, used).agent, { store }));
+    const first = mount({ url: before.served.url, mode });
+    void first.now.sendMessage({ text: 'What is on?' });
+    const { url } = await asked(first);
+    const sessionId = first.now.session.id;
+    comeBack(before.served, await provider.consent(url)).catch(() => undefined);
+    await isDead;
+    await database.kill();
+    first.unmount();
+
+    const { agent } = calendar(provider, used);
+    agent.model = new ScriptedModel([
+      [call('read_calendar', {}, 'call-again')],
+      [text('You have 3 events.')],
+    ]);
+    const toolSignIn = { callbackUrl: CALLBACK, secret: 'another key of this server' };
+    const after = await live([], [], options(agent, { store: await database.open(), toolSignIn }));
+    const page = mount({ url: after.served.url, mode, sessionId });
+    const again = await asked(page);
+    expect(again.toolCallId).toBe('call-again');
+    expect([used, provider.exchanges]).toEqual([[], []]);
+    expect(await comeBack(after.served, await provider.consent(again.url))).toMatchObject({ status: 200 });
+    const now = await page.texts('You have 3 events.');
+    expect(story(now).at(-1)).toEqual([
+      'assistant',
+      ['read_calendar', 'output-error', expect.stringMatching(/sign-in for read_calendar is lost/)],
+      ['read_calendar', 'output-available', { events: 3 }],
+      'You have 3 events.',
+    ]);
+    expect(used).toEqual(provider.tokens);
+    expect(provider.exchanges).toEqual(['token']);
   });
 
   test('[T36e] a sign-in is declined on the page, or at the provider, in words', async () => {
