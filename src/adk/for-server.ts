@@ -55,3 +55,4 @@ export {
 export { type FileChunk, savedFiles, savedFilesIn, withSavedFiles } from './saved-files.ts';
 export type { CallDecider, CallFacts, CallOutlet, DataOptions, ToolRequest } from './tool-context.ts';
 export { DuologueTool } from './tools.ts';
+export { isStoppedWorkflow } from './workflow-runs.ts';

@@ -31,6 +31,7 @@ import { DuologueTool, toJsonResponse } from './tools.ts';
 import {
   checkRequestInput,
   isLlmNode,
+  markEnd,
   markFinished,
   noteEmitted,
   pauseAsNode,
@@ -289,7 +290,9 @@ export class GatePlugin extends BasePlugin {
     nodeContext: NodeContext;
     output: unknown;
   }): Promise<undefined> {
-    markFinished(params.node, params.nodeContext, params.output);
+    const { node, nodeContext, output } = params;
+    if (nodeContext.nodePath === this.agents.rootName) markEnd(node, nodeContext);
+    else markFinished(node, nodeContext, output);
   }
 
   /** Records that an event of ADK's own loop is stored, or could not be stored. */

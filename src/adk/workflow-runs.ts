@@ -196,6 +196,18 @@ function unansweredIn(events: readonly Event[], asked: ReadonlyMap<string, strin
   return null;
 }
 
+/**
+ * Whether the newest invocation of a workflow stopped before the workflow had its end (`markEnd`), for instance because the process was killed. A question
+ * that ended without an answer is an end too.
+ */
+export function isStoppedWorkflow(events: readonly Event[]): boolean {
+  const newest = events.findLast(({ nodeInfo }) => nodeInfo !== undefined)?.invocationId;
+  if (newest === undefined) return false;
+  const own = events.filter(({ invocationId }) => invocationId === newest);
+  const hasEnd = own.some(({ customMetadata }) => customMetadata?.duologue === END);
+  return !hasEnd && unansweredIn(own, interruptIds(own)) === null;
+}
+
 function ofNoNode({ nodeInfo: _, ...event }: Event): Event {
   return { ...event, longRunningToolIds: [] };
 }
@@ -240,6 +252,16 @@ export function markFinished(node: BaseNode, context: NodeContext, output: unkno
       output: null,
     }),
   );
+}
+
+/** The mark of the event with which the workflow of a run ends (`customMetadata.duologue`). */
+const END = 'end';
+
+/** Emits an event that marks the end of the workflow of a run. ADK stores nothing that says so when the workflow has an output. */
+export function markEnd({ name: author }: BaseNode, context: NodeContext): void {
+  const { interruptIds, nodePath: path, invocationId } = context;
+  if (interruptIds.length > 0) return;
+  context.emit(createEvent({ author, invocationId, nodeInfo: { path }, customMetadata: { duologue: END } }));
 }
 
 export function isLlmNode(node: unknown): node is LlmAgent {

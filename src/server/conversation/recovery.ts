@@ -1,5 +1,5 @@
-import { type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
-import { approvalMessageOf, approvalTimeoutOf, usageIn } from '../../adk/for-server.ts';
+import { type Event, getFunctionCalls, getFunctionResponses, isWorkflow } from '@google/adk';
+import { approvalMessageOf, approvalTimeoutOf, isStoppedWorkflow, usageIn } from '../../adk/for-server.ts';
 import {
   type DataParts,
   type Message,
@@ -326,7 +326,7 @@ async function endCutOff(
   for (const message of messages) {
     const isLast = message === messages.at(-1);
     const wasSpoken = isLast && isLeftSpeaking(message, open);
-    if (message.role !== 'assistant' || !isCutOff(message, open, isLast ? events : [])) continue;
+    if (message.role !== 'assistant' || !isCutOff(message, open, isLast ? events : [], engine)) continue;
     for (const part of message.parts) if (isStreaming(part)) part.state = 'done';
     await history.closeDangling(OUTCOME_UNKNOWN, waiting);
     const fold = new MessageFold(message);
@@ -355,7 +355,12 @@ function eventsOfTurn(events: readonly Event[]): readonly Event[] {
 }
 
 /** Whether a message was being written when its process died. `events`: the history if the message is the last one, otherwise empty. */
-function isCutOff(message: Message, open: readonly CallRecord[], events: readonly Event[]): boolean {
+function isCutOff(
+  message: Message,
+  open: readonly CallRecord[],
+  events: readonly Event[],
+  { rootAgent }: Engine,
+): boolean {
   if (message.parts.some(isStreaming)) return true;
   const isWaiting = (id: string) => open.some((call) => call.id === id || call.approvalId === id);
   const isLeftOpen = message.parts.some(
@@ -370,7 +375,23 @@ function isCutOff(message: Message, open: readonly CallRecord[], events: readonl
   const isMidway =
     last !== undefined && getFunctionCalls(last).length + getFunctionResponses(last).length > 0;
   const hasOpen = open.some(({ messageId }) => messageId === message.id);
-  return isMidway && message.metadata?.usage === undefined && !hasOpen;
+  if (hasOpen) return false;
+  const { usage, interrupted, failed } = message.metadata ?? {};
+  if (isMidway && usage === undefined) return true;
+  if (interrupted || failed) return false;
+  // A response that paused over SSE has stored its usage, although the message was to continue.
+  return isWorkflow(rootAgent) ? isStoppedWorkflow(events) : isAnswerLast(message, events.at(-1));
+}
+
+/** Whether a message and the history end with the output of a call that waited: the agent had to continue with it, and wrote nothing. */
+function isAnswerLast({ parts }: Message, last: Event | undefined): boolean {
+  if (last?.customMetadata?.settled !== 'output' || last.actions?.skipSummarization) return false;
+  const part = parts.at(-1);
+  return (
+    part !== undefined &&
+    'toolCallId' in part &&
+    getFunctionResponses(last).some(({ id }) => id === part.toolCallId)
+  );
 }
 
 /** Whether a message was being spoken when its process died: it has sound and no end. Its text may be complete. */

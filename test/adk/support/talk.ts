@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { Chunk } from '../../../src/protocol/index.ts';
+import type { Chunk, Message } from '../../../src/protocol/index.ts';
 import { type Duologue, type DuologueOptions, ServerApiError } from '../../../src/server/index.ts';
 import { harness, say } from '../../support/harness.ts';
 import { live } from '../../support/live.ts';
@@ -18,8 +18,8 @@ export interface Talk {
   signIn(back: URL): Promise<string>;
   /** The application gives the output of a long-running call, once the call waits for it. Resolves with the text of the answer that follows. */
   complete(callId: string, output: unknown): Promise<string>;
-  /** Resolves when the server has stored everything that it has sent. */
-  stored(): Promise<void>;
+  /** Resolves with the stored session, when the server has stored everything that it has sent. */
+  stored(): Promise<StoredSession>;
   /** The user declines a question. */
   decline(call: Call, reason: string): Promise<Chunk[]>;
   /** Sends an output that the server refuses, and returns its error. */
@@ -139,16 +139,17 @@ async function sockets(options: Partial<DuologueOptions>): Promise<Talk> {
   };
 }
 
-interface StoredSession {
-  messages: { parts: { text?: string }[] }[];
+/** A session as a page reads it. */
+export interface StoredSession {
+  messages: Message[];
   isRunning: boolean;
 }
 
 /** The text of the last message, when its turn has ended. */
 async function storedText(get: (path: string) => Promise<Response>): Promise<string> {
   for (;;) {
-    const { messages, isRunning } = (await (await get('/sessions/chat-1')).json()) as StoredSession;
-    const texts = messages.at(-1)?.parts.flatMap(({ text }) => text ?? []) ?? [];
+    const { messages, isRunning } = await readSession(get);
+    const texts = messages.at(-1)?.parts.flatMap((part) => (part.type === 'text' ? part.text : [])) ?? [];
     if (!isRunning && texts.length > 0) return texts.join('');
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -180,8 +181,8 @@ async function comeBack(duologue: Duologue, { searchParams }: URL): Promise<void
 }
 
 /** A read of the session waits for all earlier writes, so its reply proves that they are stored. */
-async function readSession(get: (path: string) => Promise<Response>): Promise<void> {
-  await (await get('/sessions/chat-1')).text();
+async function readSession(get: (path: string) => Promise<Response>): Promise<StoredSession> {
+  return (await (await get('/sessions/chat-1')).json()) as StoredSession;
 }
 
 function errorsIn({ received }: TestSocket): { code: string; message: string }[] {

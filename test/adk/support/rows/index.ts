@@ -4,6 +4,7 @@ import { CALL_IDS } from './call-ids.ts';
 import { CALLBACKS } from './callbacks.ts';
 import { CONFIRMATIONS } from './confirmations.ts';
 import { CREDENTIALS } from './credentials.ts';
+import { KILLS } from './kills.ts';
 import { LONG_RUNNING } from './long-running.ts';
 import { NODE_TOOLS } from './node-tools.ts';
 import { PARALLEL } from './parallel.ts';
@@ -18,6 +19,7 @@ import { WORKFLOWS } from './workflows.ts';
 export const ROWS: readonly Row[] = [
   ...ROOTS,
   ...WORKFLOWS,
+  ...KILLS,
   ...PARALLEL,
   ...QUESTIONS,
   ...LONG_RUNNING,
