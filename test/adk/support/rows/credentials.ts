@@ -17,7 +17,7 @@ import { textOf, the } from '../talk.ts';
 const toolSignIn = { callbackUrl: 'http://chat.example/sign-in/callback', secret: 'the key of all nodes' };
 
 /** A server whose tool asks for a credential, and says which token it worked with. */
-function asking(
+export function asking(
   config: ReturnType<OAuthProvider['config']>,
   used: unknown[] = [],
   { isAfter = false } = {},

@@ -6,6 +6,7 @@ import { CONFIRMATIONS } from './confirmations.ts';
 import { CREDENTIALS } from './credentials.ts';
 import { KILLS } from './kills.ts';
 import { LONG_RUNNING } from './long-running.ts';
+import { NODE_CALLS } from './node-calls.ts';
 import { NODE_TOOLS } from './node-tools.ts';
 import { PARALLEL } from './parallel.ts';
 import { QUESTIONS } from './questions.ts';
@@ -28,6 +29,7 @@ export const ROWS: readonly Row[] = [
   ...CALL_IDS,
   ...CONFIRMATIONS,
   ...CREDENTIALS,
+  ...NODE_CALLS,
   ...REFUSALS,
   ...CALLBACKS,
   ...SERVICES,

@@ -6,7 +6,7 @@ import { type Place, type Row, works } from '../matrix.ts';
 import type { Talk } from '../talk.ts';
 
 /** A server whose tool is started and returns nothing yet. `started` resolves when the tool runs. */
-function printing(ran: string[], turns: readonly ScriptedTurn[]) {
+export function printing(ran: string[], turns: readonly ScriptedTurn[]) {
   let start: () => void = () => undefined;
   const started = new Promise<void>((resolve) => {
     start = resolve;
