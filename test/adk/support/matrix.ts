@@ -5,6 +5,8 @@ import { MODES, type Mode, type Talk, talk } from './talk.ts';
 export interface RowDatabase {
   /** Opens its store, as the process of a server does. */
   open(): Promise<Store>;
+  /** Further options of the server that opened it last: its place in a cluster. */
+  options?(): Partial<DuologueOptions>;
   /** The process was killed: what it had stored is all that the next `open` finds. */
   kill(): Promise<void>;
 }
@@ -22,7 +24,8 @@ export class Place {
 
   /** Opens the conversation on a server with this database. */
   async talk(options: Partial<DuologueOptions>): Promise<Talk> {
-    this.#last = await talk(this.mode, { store: await this.#database.open(), ...options });
+    const store = await this.#database.open();
+    this.#last = await talk(this.mode, { store, ...this.#database.options?.(), ...options });
     return this.#last;
   }
 

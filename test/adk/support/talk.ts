@@ -200,8 +200,9 @@ function isAtRest({ received }: TestSocket, from: number): boolean {
   const since = received.slice(from);
   if (since.some(({ kind }) => kind === 'done')) return true;
   const chunks = since.flatMap((one) => (one.kind === 'chunk' ? [one.chunk] : []));
-  const asked = chunks.findLast(({ type }) => type === 'finish-step' || type === 'tool-approval-request');
-  if (asked?.type === 'finish-step') return true;
+  // An approval request is in a step. The end of another step is no pause: more chunks follow.
+  const asked = chunks.findLastIndex(({ type }) => type === 'tool-approval-request');
+  if (asked !== -1 && chunks.slice(asked).some(({ type }) => type === 'finish-step')) return true;
   const handed = chunks.findLast(
     (chunk): chunk is Call =>
       chunk.type === 'tool-input-available' &&
