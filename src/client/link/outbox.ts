@@ -30,10 +30,7 @@ export class Outbox {
   /** Adds a request. `isSent`: the caller sends it now; otherwise `resend` returns it. Throws `busy` for a typed message when too many requests wait. */
   add(request: OutgoingRequest, isSent: boolean): void {
     if (request.isTyped && this.#entries.length >= MAX_REQUESTS) {
-      throw new ProtocolError(
-        'busy',
-        'Too many messages wait to be sent. Try again when the connection is back.',
-      );
+      throw new ProtocolError('busy', 'Too many messages wait: try again when connected.');
     }
     this.#entries.push({ ...request, isSent, rejections: 0 });
   }
