@@ -38,10 +38,13 @@ const messageMetadata: Required<MessageMetadata> = {
 const toolMetadata = { runsOn: 'client', asks: true };
 const call = { toolCallId: 'c', toolName: 'get_location' };
 
-/** The declared example of every chunk, and values that an encoder or the SDK might get wrong. */
+/** The chunk that only replays have (W8). */
+const REPLAYED = 'tool-approval-response';
+
+/** The declared example of every other chunk, and values that an encoder or the SDK might get wrong. */
 const examples: Chunk[] = [
-  ...declared().flatMap(({ direction, note, value }) =>
-    direction === 'server to client' && note.startsWith('chunk') ? [value as Chunk] : [],
+  ...declared().flatMap(({ name, direction, note, value }) =>
+    direction === 'server to client' && note.startsWith('chunk') && name !== REPLAYED ? [value as Chunk] : [],
   ),
   { type: 'start', messageId: 'm' },
   { type: 'start', messageId: 'm', messageMetadata: { createdAt: 1 } },
@@ -90,7 +93,7 @@ describe('what a server sends', () => {
     );
   });
 
-  describe.each(sdks)('to a client of ai %s', (_version, sdk) => {
+  describe.each(sdks)('to a client of ai %s', (version, sdk) => {
     test.each(examples.map((chunk) => [chunk.type, chunk] as const))(
       '[C1] %s passes, whole: %j',
       async (_type, chunk) => {
@@ -99,6 +102,12 @@ describe('what a server sends', () => {
         expect(await sdk.uiMessageChunkSchema().validate?.(sent)).toEqual({ success: true, value: sent });
       },
     );
+
+    test('[C1] [W8] the decision in a replay passes from ai 7 on', async () => {
+      const decided = declared().find(({ name }) => name === REPLAYED)?.value;
+      const isKnown = Number.parseInt(version, 10) >= 7;
+      expect(await sdk.uiMessageChunkSchema().validate?.(decided)).toMatchObject({ success: isKnown });
+    });
 
     test.each([
       { type: 'tool-approval' },

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod/v4';
+import { readChatFrame } from '../../src/protocol/chat-frames.ts';
 import { readFrame, readRequest, TRANSITIONS } from '../../src/protocol/index.ts';
+import { APPROVAL_RESPONSE, CHAT_REPLIES, CHAT_REQUESTS } from '../../src/protocol/wire/chat-frames.ts';
 import { CHUNK_TYPES, chunkSchema } from '../../src/protocol/wire/chunks.ts';
 import { DATA } from '../../src/protocol/wire/data.ts';
 import { CLIENT_FRAMES, SERVER_FRAMES } from '../../src/protocol/wire/frames.ts';
@@ -33,16 +36,28 @@ function namesIn(cell = ''): string[] {
 
 const all = examples().map((example) => [example.name, example] as const);
 
+/** What a strict check of a whole chunk or frame finds. */
+function problemsIn(fields: z.ZodObject, type: string, value: object): unknown {
+  return z.strictObject({ type: z.literal(type), ...fields.shape }).safeParse(value).error ?? null;
+}
+
 /** What the real reader or schema makes of an example. */
 function problemsOf({ name, direction, value }: Example): unknown {
-  if (direction === 'client to server') return readFrame(JSON.stringify(value)) ? null : 'nothing was read';
+  const [, chatFrame] = /^\/ws (.+)$/.exec(name) ?? [];
+  if (direction === 'client to server') {
+    const text = JSON.stringify(value);
+    return (chatFrame === undefined ? readFrame(text) : readChatFrame(text)) ? null : 'nothing was read';
+  }
+  if (chatFrame !== undefined)
+    return problemsIn(CHAT_REPLIES[chatFrame as keyof typeof CHAT_REPLIES].fields, chatFrame, value);
+  if (name === 'tool-approval-response') return problemsIn(APPROVAL_RESPONSE.fields, name, value);
   const schema = name in SERVER_FRAMES ? null : chunkSchema(name);
   if (schema !== null) return schema.safeParse(value).error ?? null;
   return SERVER_FRAMES[name as keyof typeof SERVER_FRAMES].fields.safeParse(value).error ?? null;
 }
 
 describe('PROTOCOL.md', () => {
-  test(`[C1] [C10] [B1] [E1] [C12a] has the chunks, data, frames and errors that are declared; ${hint}`, async () => {
+  test(`[C1] [C10] [B1] [E1] [C12a] [W1] has the chunks, data, frames and errors that are declared; ${hint}`, async () => {
     const named = [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name);
     expect(named.sort()).toEqual([...blockNames].sort());
     await expect(written(text)).toMatchFileSnapshot('../../PROTOCOL.md');
@@ -117,10 +132,13 @@ describe('protocol.schema.json', () => {
   test('has a definition for each chunk and frame, with its fields', () => {
     const { $defs } = jsonSchema() as { $defs: Record<string, { properties: object; required: string[] }> };
     const expected = [
-      ...['chunk', 'clientFrame', 'serverFrame', 'error', 'chunk.data-own'],
+      ...['chunk', 'clientFrame', 'serverFrame', 'chatRequest', 'chatReply', 'error'],
+      ...['chunk.data-own', 'chunk.tool-approval-response'],
       ...[...CHUNK_TYPES, ...Object.keys(DATA).map((name) => `data-${name}`)].map((type) => `chunk.${type}`),
       ...Object.keys(CLIENT_FRAMES).map((type) => `clientFrame.${type}`),
       ...Object.keys(SERVER_FRAMES).map((type) => `serverFrame.${type}`),
+      ...Object.keys(CHAT_REQUESTS).map((type) => `chatRequest.${type}`),
+      ...Object.keys(CHAT_REPLIES).map((type) => `chatReply.${type}`),
     ];
     expect(Object.keys($defs).sort()).toEqual(expected.sort());
     expect($defs['chunk.tool-output-available']).toMatchObject({

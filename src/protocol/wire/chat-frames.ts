@@ -4,13 +4,13 @@ import { clientId, count, entry, id, json } from './values.ts';
 const requestId = clientId.describe('names the request; every frame of its response repeats it');
 const chat = clientId.describe('the session');
 const ofApplication = {
-  headers: z.unknown().optional(),
-  body: z.unknown().optional(),
-  metadata: z.unknown().optional(),
+  headers: z.unknown().optional().describe('ignored'),
+  body: z.unknown().optional().describe('fields that tools may see (T45); ignored otherwise'),
+  metadata: z.unknown().optional().describe('ignored'),
 };
 
 /**
- * The frames that a `WebSocketChatTransport` of `ai` 7 sends. The AI SDK defines them, so they have no envelope and no version. Applications set
+ * The frames that a `WebSocketChatTransport` of `ai` 7 sends to `/ws`. The AI SDK defines them, so they have no envelope and no version. Applications set
  * `headers`, `body` and `metadata`. The server reads none of these three, except fields of `body` that tools may see (T45).
  */
 export const CHAT_REQUESTS = {
@@ -21,7 +21,7 @@ export const CHAT_REQUESTS = {
       id: chat,
       messages: z.array(z.unknown()).min(1).describe('only the last one is read (C14)'),
       trigger: z.enum(['submit-message', 'regenerate-message']),
-      messageId: z.string().optional(),
+      messageId: z.string().optional().describe('the edited user message, or the answer to write again'),
       ...ofApplication,
     }),
     example: {
@@ -75,9 +75,10 @@ export const CHAT_REPLIES = {
   }),
 };
 
-/** A decision on an approval request, as `ai` 7 reads it. The server sends it when a client resumes a response, after the decided request (W8). */
-const APPROVAL_RESPONSE = entry({
-  about: 'The decision of the user on an approval request earlier in the same response.',
+/** A decision on an approval request, as `ai` 7 reads it. Clients of `ai` 6 do not know it, so it is none of `CHUNKS`. */
+export const APPROVAL_RESPONSE = entry({
+  about:
+    'The decision of the user on an approval request earlier in the same response. The server sends it only in replays, after the decided request (W8).',
   fields: z.object({ approvalId: id, approved: z.boolean(), reason: z.string().optional() }),
   example: { approvalId: 'approval-1', approved: true },
 });

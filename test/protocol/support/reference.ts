@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod/v4';
 import { ERRORS, type ErrorCode, FRAME_VERSION } from '../../../src/protocol/index.ts';
+import { APPROVAL_RESPONSE, CHAT_REPLIES, CHAT_REQUESTS } from '../../../src/protocol/wire/chat-frames.ts';
 import { CHUNKS, chunkSchema, dataEnvelope } from '../../../src/protocol/wire/chunks.ts';
 import { DATA, type DataName } from '../../../src/protocol/wire/data.ts';
 import { CLIENT_FRAMES, SERVER_FRAMES } from '../../../src/protocol/wire/frames.ts';
-import { messageMetadata } from '../../../src/protocol/wire/values.ts';
+import { type Entry, messageMetadata } from '../../../src/protocol/wire/values.ts';
 
 /** A part of a JSON Schema, as far as it is read here. */
 interface Json {
@@ -31,7 +32,11 @@ function fieldNames(schema: z.ZodType): string[] {
 
 const code = (text: string): string => `\`${text}\``;
 const codes = (names: readonly string[]): string => names.map(code).join(', ') || 'none';
-const link = (name: string): string => `[${code(name)}](#${name})`;
+const link = (name: string, target = name): string => `[${code(name)}](#${target})`;
+
+/** The name of a frame of `/ws` in the reference. Chunks have types such as `start` too. */
+const chatName = (type: string): string => `/ws ${type}`;
+const chatLink = (type: string): string => link(type, `ws-${type}`);
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(/ +\|/g, ' |');
@@ -43,6 +48,10 @@ function chunkTable(): string {
     ['chunk', 'fields (`?` optional)'],
     [
       ...Object.entries(CHUNKS).map(([type, { fields }]) => [link(type), codes(fieldNames(fields))]),
+      [
+        `${link('tool-approval-response')}, only in replays (W8)`,
+        codes(fieldNames(APPROVAL_RESPONSE.fields)),
+      ],
       ['`data-<name>` (C10, T42)', codes(fieldNames(dataEnvelope))],
     ],
   );
@@ -64,6 +73,16 @@ function frameTable(): string {
   return table(
     ['client frame', 'fields of `data` (`?` optional)'],
     Object.entries(CLIENT_FRAMES).map(([type, { fields }]) => [link(type), codes(fieldNames(fields))]),
+  );
+}
+
+/** The frames of `/ws`, which the AI SDK defines. */
+function chatTable(): string {
+  const rows = (from: string, frames: Record<string, { fields: z.ZodType }>) =>
+    Object.entries(frames).map(([type, { fields }]) => [chatLink(type), from, codes(fieldNames(fields))]);
+  return table(
+    ['frame', 'from', 'fields (`?` optional)'],
+    [...rows('client', CHAT_REQUESTS), ...rows('server', CHAT_REPLIES)],
   );
 }
 
@@ -137,6 +156,14 @@ export function examples(): Example[] {
         value: { type, ...example },
       }),
     ),
+    {
+      name: 'tool-approval-response',
+      direction: 'server to client',
+      note: 'chunk of replays',
+      about: APPROVAL_RESPONSE.about,
+      fields: APPROVAL_RESPONSE.fields,
+      value: { type: 'tool-approval-response', ...APPROVAL_RESPONSE.example },
+    },
     ...dataNames.map((name): Example => {
       const { about, fields, example, transient } = DATA[name];
       const watchers = 'forWatchers' in DATA[name] ? ', for watchers only' : '';
@@ -169,7 +196,20 @@ export function examples(): Example[] {
         value: { type, ...example },
       }),
     ),
+    ...chatExamples('client to server', CHAT_REQUESTS),
+    ...chatExamples('server to client', CHAT_REPLIES),
   ];
+}
+
+function chatExamples(direction: Example['direction'], frames: Readonly<Record<string, Entry>>): Example[] {
+  return Object.entries(frames).map(([type, { about, fields, example }]) => ({
+    name: chatName(type),
+    direction,
+    note: 'text frame of `/ws`, bare JSON',
+    about,
+    fields,
+    value: { type, ...(example as object) },
+  }));
 }
 
 function section({ name, direction, note, about, fields, value }: Example): string {
@@ -188,6 +228,7 @@ const BLOCKS: Readonly<Record<string, () => string>> = {
   chunks: chunkTable,
   data: dataTable,
   frames: frameTable,
+  chatFrames: chatTable,
   errors: errorTable,
   metadata: () => fieldList(messageMetadata).join('\n'),
   reference: () => examples().map(section).join('\n\n'),
@@ -244,6 +285,24 @@ export function jsonSchema(): object {
     `serverFrame.${type}`,
     { description: about, ...plain(z.strictObject({ type: z.literal(type), ...fields.shape }), 'input') },
   ]);
+  const decision = [
+    'chunk.tool-approval-response',
+    {
+      description: APPROVAL_RESPONSE.about,
+      ...plain(
+        z.strictObject({ type: z.literal('tool-approval-response'), ...APPROVAL_RESPONSE.fields.shape }),
+        'input',
+      ),
+    },
+  ];
+  const chatRequests = Object.entries(CHAT_REQUESTS).map(([type, { about, fields }]) => [
+    `chatRequest.${type}`,
+    { description: about, ...plain(z.looseObject({ type: z.literal(type), ...fields.shape }), 'input') },
+  ]);
+  const chatReplies = Object.entries(CHAT_REPLIES).map(([type, { about, fields }]) => [
+    `chatReply.${type}`,
+    { description: about, ...plain(z.strictObject({ type: z.literal(type), ...fields.shape }), 'input') },
+  ]);
   const refs = (entries: unknown[][]) => ({
     oneOf: entries.map(([name]) => ({ $ref: `#/$defs/${String(name)}` })),
   });
@@ -251,12 +310,17 @@ export function jsonSchema(): object {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'https://unpkg.com/duologue/docs/protocol.schema.json',
     title: 'Duologue protocol, version 1.0',
-    description: 'Chunks and text frames. PROTOCOL.md says who sends them when.',
-    oneOf: [{ $ref: '#/$defs/chunk' }, { $ref: '#/$defs/clientFrame' }, { $ref: '#/$defs/serverFrame' }],
+    description:
+      'Chunks, text frames of /live, and frames of /ws (chatRequest, chatReply). PROTOCOL.md says who sends them when.',
+    oneOf: ['chunk', 'clientFrame', 'serverFrame', 'chatRequest', 'chatReply'].map((name) => ({
+      $ref: `#/$defs/${name}`,
+    })),
     $defs: {
-      chunk: refs([...chunks, ['chunk.data-own']]),
+      chunk: refs([...chunks, decision, ['chunk.data-own']]),
       clientFrame: refs(frames),
       serverFrame: refs(bare),
+      chatRequest: refs(chatRequests),
+      chatReply: refs(chatReplies),
       error: {
         description: 'The body of an HTTP error.',
         ...plain(
@@ -266,7 +330,15 @@ export function jsonSchema(): object {
           'input',
         ),
       },
-      ...Object.fromEntries([...chunks, ['chunk.data-own', own], ...frames, ...bare]),
+      ...Object.fromEntries([
+        ...chunks,
+        decision,
+        ['chunk.data-own', own],
+        ...frames,
+        ...bare,
+        ...chatRequests,
+        ...chatReplies,
+      ]),
     },
   };
 }
