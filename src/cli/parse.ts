@@ -49,9 +49,9 @@ export function createProgress(total: number, io: Io): Progress {
 
 const HELP = `usage: duologue parse FILE|FOLDER|- ... [options]
 
-Shows what a model provider's API returned: OpenAI (and compatible APIs), Anthropic, AWS Bedrock, Google Gemini. Reads
-whole responses and streams, as JSON, server-sent events, one event a line, or an AWS event stream. "-" is standard
-input. For several files or a folder it prints a table with totals.
+Shows what a model provider's API returned: OpenAI (and compatible APIs), Anthropic, AWS Bedrock, Google Gemini,
+Cohere and Ollama. Reads whole responses and streams, as JSON, server-sent events, one event a line, or an AWS event
+stream. "-" is standard input. For several files or a folder it prints a table with totals.
 
   --provider NAME   name the provider instead of guessing it from the shape
   --model NAME      the model, for the cost of responses that do not name it

@@ -118,8 +118,9 @@ export interface DuologueOptions {
   /** Returns the user of a request, alone or with a token that `stillSignedIn` gets later; null refuses the request. */
   authenticate?: AccessOptions['authenticate'];
   /**
-   * Returns whether a user of `authenticate` is still signed in. The server calls it at every decision, before an approved call runs, and every minute while
-   * a connection is open. Without it, a sign-out closes no open connection.
+   * Returns whether a user of `authenticate` is still signed in. The server calls it at every decision, before an approved call runs, when a client claims the
+   * active connection or starts its microphone, when a sign-in of a tool is completed, and every minute while a connection is open. Without it, a sign-out
+   * closes no open connection.
    */
   stillSignedIn?: StillSignedIn;
   /**

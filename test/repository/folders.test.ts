@@ -49,6 +49,21 @@ test('the table of the life of a call in ARCHITECTURE.md is the one of the code'
   expect(reported).toEqual(flow.filter(([stands]) => stands !== 'settled'));
 });
 
+test('the layout in ARCHITECTURE.md has a line for each folder of the large layers', () => {
+  const [, layout = ''] = read('ARCHITECTURE.md').split('```');
+  const shown: string[] = [];
+  let layer: string | undefined;
+  for (const line of layout.split('\n')) {
+    const [, indent = '', names = ''] = /^( *)((?:[\w-]+\/ ?)+)/.exec(line) ?? [];
+    if (indent === '') layer = /^src\/(?:server|adk|models|client)\//.exec(names)?.[0];
+    if (layer === undefined) continue;
+    for (const name of names.trim().split(' ')) shown.push(indent === '' ? name : layer + name);
+  }
+  // A folder further down is part of what the line of its parent says.
+  const there = folders.filter((folder) => /^src\/(?:server|adk|models|client)(?:\/[^/]+)?$/.test(folder));
+  expect(shown.sort()).toEqual(there.map((folder) => `${folder}/`).sort());
+});
+
 test('ARCHITECTURE.md names files and folders that are there', () => {
   const named = [
     ...read('ARCHITECTURE.md').matchAll(/`((?:[\w-]+\/)*[\w-]+\.ts|(?:[a-z]+\/)+[\w-]*)`/g),

@@ -218,8 +218,14 @@ describe('who makes a request', () => {
     }
   });
 
-  it('[A5] health needs no key', async () => {
+  it('[A5] [A6a] health needs no key, nor do commands of other nodes, which need the id of a stored command', async () => {
     expect((await ask({ apiKey }, 'http://localhost/health', {})).status).toBe(200);
+    const request = new Request('http://10.0.0.7/cluster/commands', {
+      method: 'POST',
+      headers: { host: '10.0.0.7', 'content-type': 'application/json' },
+      body: JSON.stringify({ id: 'guessed' }),
+    });
+    expect((await server({ apiKey }).duologue.fetch(request)).status).toBe(404);
   });
 
   it('[A5a] [A5c] log in once, and the cookie stands for the key', async () => {

@@ -528,6 +528,17 @@ describe('limits', () => {
     expect(statuses).toEqual([...Array.from({ length: 60 }, () => 400), 429]);
   });
 
+  it('[A7] [A7a] stop, floor and sign-ins count as messages do, and confirmations and watching as reads do', async () => {
+    const limit = { burst: 3, perMinute: 60 };
+    const made = harness([], [], { clock: fakeClock(), rateLimit: limit, readLimit: limit });
+    const isRefused = async (path: string) => (await send(made, path, post('{}')))[0] === 429;
+    const posts = ['/sessions/a/stop', '/sessions/a/floor', '/sign-in/callback', '/stream'];
+    const reads = ['/stream/a/received', '/stream/a/settled', '/stream/a/received', '/sessions/a/watch'];
+    const refused: boolean[] = [];
+    for (const path of [...posts, ...reads]) refused.push(await isRefused(path));
+    expect(refused).toEqual([false, false, false, true, false, false, false, true]);
+  });
+
   it('[A9a] [E2a] a user who begins too many sessions is told how long to wait; those there are go on', async () => {
     const clock = fakeClock();
     const authenticate = (request: Request) => request.headers.get('x-user');

@@ -49,8 +49,8 @@ export interface OwnedSession {
 }
 
 /**
- * One conversation, as routes and sockets use it, from the moment when this process becomes its owner until its release. It connects the modules and
- * owns no state of the conversation: `state/` decides, the effect runner acts, `clients/` has the listeners and their requests.
+ * One conversation, as routes and sockets use it, from the moment when this process becomes its owner until its release. It connects the modules:
+ * `state/` decides, the effect runner acts, `clients/` has the listeners and their requests. It keeps only whether the session was new and whether it is being deleted.
  */
 export class Conversation implements Session {
   readonly key: OwnedKey;

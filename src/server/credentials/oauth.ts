@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { AuthConfig, AuthCredential } from '@google/adk';
 
 /** How long the provider may take to exchange a code. */
-const EXCHANGE_MS = 10_000;
+const EXCHANGE_SECONDS = 10;
 
 /** Makes the PKCE code verifier of a sign-in, with which the server proves at the exchange of the code that it began the sign-in. */
 export function newVerifier(): string {
@@ -65,10 +65,10 @@ export async function exchangeCode(
     body,
     // A redirect would send the client secret of the application to another host.
     redirect: 'error',
-    signal: AbortSignal.timeout(EXCHANGE_MS),
+    signal: AbortSignal.timeout(EXCHANGE_SECONDS * 1000),
   }).catch(() => {
     throw new Error(
-      `the token endpoint of the provider cannot be reached, redirects, or did not answer within ${EXCHANGE_MS / 1000} s`,
+      `the token endpoint of the provider cannot be reached, redirects, or did not answer within ${EXCHANGE_SECONDS} s`,
     );
   });
   if (!answer.ok) {
