@@ -23,7 +23,7 @@ const story: ScriptedTurn = [
   text('Once upon a time.'),
 ];
 
-/** The chunks that the person gets for the story, whoever looks on. */
+/** The chunks that the user gets for the story, with hooks or without. */
 const chunks = [
   'start',
   'text-start',

@@ -14,7 +14,7 @@ failOnUnhandled();
 const PAY_ALICE = { id: 'call-a', name: 'process_payment', args: { amount: 30, recipient: 'Alice' } };
 const PAY_BOB = { id: 'call-b', name: 'process_payment', args: { amount: 40, recipient: 'Bob' } };
 
-/** Something that a test lets go when it wants. */
+/** A promise that a test resolves when it wants. */
 function latch() {
   let open: () => void = () => undefined;
   const passed = new Promise<void>((resolve) => {
@@ -23,7 +23,7 @@ function latch() {
   return { open: () => open(), passed };
 }
 
-/** A tool that runs until it is let go. */
+/** A tool that runs until the gate is opened. */
 function slowTool(log: string[], gate: Promise<void>) {
   return defineTool({
     name: 'slow',

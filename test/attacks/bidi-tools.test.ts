@@ -242,7 +242,7 @@ describe('a tool that never returns', () => {
 });
 
 describe('an interruption in the very moment', () => {
-  /** A store whose writes of new calls wait until they are let go. */
+  /** A store whose writes of new calls wait until they are released. */
   function slowLedger(): { store: Store; release: () => void; isHeld: () => boolean } {
     const store = createMemoryStore();
     let release: () => void = () => undefined;
@@ -370,7 +370,7 @@ describe('an answer in the very moment', () => {
       return second.dones === 1;
     });
     expect(log).toEqual(['pay Alice 30']);
-    // Its time, long over, wakes nobody.
+    // Its timeout has passed, and no timer of it is left.
     expect(clock.pending).toBeLessThan(10);
   });
 

@@ -235,7 +235,7 @@ describe('a conversation', () => {
       await page.reload();
       await card.getByRole('heading', { name: 'Cut off' }).waitFor();
       await person.answers.getByText('Cut off').waitFor();
-      // All but what was said in the last moment, which is as long as the disk is busy.
+      // All but the text of the last moment, which is as long as the disk is busy.
       const kept = await numbers(person);
       expect(kept.length).toBeGreaterThanOrEqual(150);
       expect(kept).toEqual(shown.slice(0, kept.length));

@@ -11,7 +11,7 @@ async function ask(path: string, accepted: string): Promise<Response> {
 describe('the first load of the page', () => {
   it('takes at most 200 KiB on the wire, and a second one nothing but the page itself', async () => {
     const page = await here.open({ url: 'about:blank' });
-    // What is fetched once somebody has looked for a while is no part of it, however slow the page is.
+    // Files that the page fetches later, after some seconds, do not count, however slow the page is.
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
     const session = await page.context().newCDPSession(page);

@@ -21,7 +21,7 @@ async function listening(answer: RequestListener): Promise<string> {
   return `http://localhost:${(server.address() as AddressInfo).port}/`;
 }
 
-/** A page of someone else, on another port of this machine. */
+/** A foreign page, on another port of this machine. */
 const foreignPage = (body: string) =>
   listening((_, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html>${body}`);

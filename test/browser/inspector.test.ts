@@ -101,7 +101,7 @@ describe('the inspector', () => {
     await run.click();
     const details = panel.getByRole('region', { name: 'Selected row' });
     await details.getByText(/1 2 3 .* 60/).waitFor();
-    // What is told of it takes room from the list, and it stays in sight.
+    // Its details take room from the list, and it stays in sight.
     const isInSight = async () => {
       const [row, box] = [await run.boundingBox(), await list.boundingBox()];
       return row !== null && box !== null && row.y >= box.y && row.y < box.y + box.height;

@@ -19,7 +19,7 @@ it('[S20] eight tabs over SSE, more than a browser has connections, all show a c
   await first.say('Hello');
   // What stands below an answer that is whole.
   await first.answers.getByRole('button', { name: 'Answer again' }).waitFor();
-  // A tab alone tells nobody what it reads.
+  // A tab alone does not report what it reads.
   expect(await hasReported()).toBe(false);
   const url = first.page.url();
   const tabs = [first];

@@ -219,7 +219,7 @@ describe('what talking is done with, and what else is shown and heard', () => {
         track.dispatchEvent(new Event('ended'));
     });
     await preview.waitFor({ state: 'detached' });
-    // Whoever closes the browser's choice has chosen nothing: that is no error.
+    // A user who closes the dialog of the browser has chosen nothing: that is no error.
     await person.page.evaluate(() => {
       window.room.refusal = 'NotAllowedError';
     });

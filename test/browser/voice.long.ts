@@ -16,7 +16,7 @@ declare global {
 }
 
 const RATE = 16_000;
-/** What is said in a clip. */
+/** The words of a clip. */
 const QUESTION = 'What is the weather in Tokyo?';
 const clips = new URL('../demo/voice/clips/', import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), 'voice-'));

@@ -270,7 +270,7 @@ describe('responses', () => {
   test('a message that began before its request was known to be accepted is read from its start', () => {
     const { responses } = machine();
     responses.expect(1, 'r');
-    // Nobody is told of it: it may be what the request waits for.
+    // No reader gets it: it may be the response that the request waits for.
     expect(say(responses, START, ...text('t', 'x'))).toEqual([]);
     expect(responses.accept('r', 'm1')).toEqual(given(1, START, ...text('t', 'x')));
   });
@@ -547,7 +547,7 @@ describe('any conversation', () => {
           awaits(responses, reader, 'm1');
           for (const entry of wire(acts)) {
             if ('decide' in entry) {
-              // Nobody decides on a card that the page does not show yet.
+              // No user decides on an approval card that the page does not show yet.
               if (reader === 0) open('m1');
               decide(entry.decide, entry.approved);
               fold.decide(entry.decide, entry.approved);

@@ -79,7 +79,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     await w.settle();
     expect(w.last()).toEqual(['Hello']);
     expect(w.server.frames.map(({ data }) => data.id)).toEqual(['chat-1']);
-    // When the first is at rest, the transport may go on with another.
+    // When the first is at rest, the transport may serve another.
     other.clearError();
     void other.sendMessage({ text: 'now' });
     await w.settle();

@@ -236,7 +236,7 @@ describe.runIf(inject('canStartEngines'))('a database that takes nothing any mor
       ]);
       expect(await messagesOf(group.url, id)).toEqual(before);
       await sql(admin, go);
-      // The very same post, as a client sends it that was told to try again.
+      // The very same post, as a client repeats it after a retryable error.
       expect(deltas(await post(group.url, texts))).toBe(counted(4));
       const { messages } = await messagesOf(group.url, id);
       expect(messages.map(textOf)).toEqual(['count 3', counted(3), 'count 4', counted(4)]);

@@ -19,7 +19,7 @@ describe.runIf(inject('canStartEngines'))('engines that restart under three node
     postgres = await startPostgres();
     redis = await startRedis();
     await openPostgresStore({ url: postgres.url, schema }).then((store) => store.close());
-    // Longer than a restart takes on a busy machine: nobody is taken for dead.
+    // Longer than a restart takes on a busy machine, so that no node is taken for dead.
     group = new Group({ database: postgres.url, redis: redis.url, schema, leaseMs: 20_000 });
     await group.open();
   });
@@ -93,7 +93,7 @@ describe.runIf(inject('canStartEngines'))('engines that restart under three node
     socket.send('message', decision(card));
     await expect.poll(() => group.paid - before, { timeout: 30_000 }).toBe(2);
     await redis.start();
-    // The very same post, as a client sends it that was told to try again.
+    // The very same post, as a client repeats it after a retryable error.
     expect(deltas(await post(group.one(2).url, answer))).toMatch(/^Result: {"paid":50/);
     await socket.done();
     expect(wordsOf(socket)).toMatch(/^Result: {"paid":50/);

@@ -44,7 +44,7 @@ const asked = () =>
     const { setup } = first as { setup: { sessionResumption?: { handle?: string } } };
     return setup.sessionResumption?.handle ?? null;
   });
-/** In how many of the things that it was told these words are. */
+/** How many of the inputs of the model contain these words. */
 const times = (words: string) =>
   fake.received.flat().filter((message) => JSON.stringify(message).includes(words)).length;
 
@@ -65,7 +65,7 @@ test.each([
     back.send('message', decision(card));
     await back.chunk('finish', 2);
     expect([asked(), fake.refused]).toEqual([[null, handle], []]);
-    // It is told nothing that it knows, and what came of the call once.
+    // The model gets nothing that it has already, and the outcome of the call once.
     expect([times('"hello"'), times('hello again'), times('"paid":30')]).toEqual([1, 1, 1]);
     expect([group.paid - before, fake.session.pending.size]).toEqual([1, 0]);
   },

@@ -53,7 +53,7 @@ test('a node that said that it lives before it listened is known to be dead when
     onUnfit: () => undefined,
   });
   await node.join();
-  // It is told once, and tried again.
+  // The warning is logged once, and the attempt is repeated.
   await wasWarned;
   const server = createServer();
   const wasMet = new Promise<void>((resolve) => {

@@ -276,7 +276,7 @@ describe('an owner that dies', () => {
 
   test('while a payment runs: it is reported as unknown, and never run again', async () => {
     const id = `s-${randomUUID()}`;
-    // Its tool has taken the money, and does not come to its end.
+    // Its tool has taken the money, and does not return.
     const owner = await group.start({ payMs: 600_000 });
     const asked = await post(owner.url, say('pay', id));
     const before = group.paid;
@@ -380,7 +380,7 @@ describe('a node that is told to end', () => {
     expect(await stopped.json()).toEqual({ stopped: true });
     await Promise.all([ended, group.start()]);
     for (const node of others) await Promise.all([group.end(node, 'SIGTERM'), group.start()]);
-    // A page whose node ended comes back for the rest; nobody is left who would cut it off again.
+    // A page whose node ended comes back for the rest; no other node will end and cut it off again.
     await page.closed();
     const back = await group.comeBack(id, page.lastId);
     if (!wordsOf(page).endsWith('300 ')) await back.done();

@@ -4,7 +4,7 @@ import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { conversations } from './support/play.ts';
 import { WRITES } from './support/watched-store.ts';
 
-/** The same every time; a hunt for what nobody has tried sets another one. */
+/** The same every time; a search for untried orders sets another one. */
 const seed = Number(process.env.DUOLOGUE_SEED ?? 3);
 
 failOnUnhandled();

@@ -6,7 +6,7 @@ import { WRITES } from './support/watched-store.ts';
 
 failOnUnhandled();
 
-/** The same conversations every time: what nobody has tried belongs to a hunt, not to a check. */
+/** The same conversations every time: untried orders belong to a search, not to a check. */
 const SEEDS = [
   { seed: 1, disk: 'works', failing: [] },
   { seed: 2, disk: 'fails', failing: WRITES },

@@ -634,7 +634,7 @@ describe('a disk that fails', () => {
     await settle();
     world.say(true);
     await settle();
-    // The first is the end of the answer before, which is told all the same.
+    // The first is the end of the answer before, which is sent all the same.
     world.store.failOnce('putMessage');
     world.store.failOnce('putMessage');
     world.model.complete();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/adk/for-server.ts';
 import { World } from './bare/world.ts';
 
-/** A conversation with a live model, to which someone is connected. */
+/** A conversation with a live model and one connected client. */
 function talk() {
   const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
   world.push({ type: 'joined' });

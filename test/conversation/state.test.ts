@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { states } from './bare/play.ts';
 import { World } from './bare/world.ts';
 
-/** The same every time: what nobody has tried belongs to a hunt, not to a check. */
+/** The same every time: untried orders belong to a search, not to a check. */
 const SEEDS = [1, 2, 3];
 
 it.each(SEEDS)(

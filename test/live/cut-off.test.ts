@@ -17,7 +17,7 @@ import { settled } from '../support/settled.ts';
 const CUT_OFF = [{ type: 'text', text: 'One two ', state: 'done' }];
 const PAY = { id: 'call-a', name: 'process_payment', args: { amount: 30, recipient: 'Alice' } };
 
-/** A model that says something and then nothing more, until it is let go. */
+/** A model that says something and then nothing more, until it is released. */
 function hanging(...before: Parameters<typeof partial>[0][]): { turn: ScriptedTurn; release: () => void } {
   let release: () => void = () => undefined;
   const released = new Promise<void>((resolve) => {
@@ -120,7 +120,7 @@ describe('a server that dies in the middle of an answer', () => {
       await settled();
       clock.advance(1000);
       await socket.chunk('text-delta');
-      // Whoever reads the answer in progress gets it from its chunks, not twice.
+      // A client that reads the answer in progress gets it from its chunks, not twice.
       expect(seen(await sessionIn(before))).toEqual([asked('count')]);
 
       // The first process writes nothing more: for the next one it is dead.

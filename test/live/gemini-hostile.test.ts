@@ -16,7 +16,7 @@ const sound = (data: unknown, mimeType: unknown = 'audio/pcm;rate=24000') =>
 const calls = (...functionCalls: unknown[]): Message => ({ toolCall: { functionCalls } });
 const weather = (id: string) => ({ id, name: 'get_weather', args: { location: 'Tokyo' } });
 const many = (count: number, message: Message) => Array.from({ length: count }, () => message);
-/** What a broken or hostile service sends in the middle of an answer, behind a call that was answered; and what the person is told. */
+/** What a broken or hostile service sends in the middle of an answer, after a call that was answered; and the error that the user gets. */
 const HOSTILE: [string, Message[], string | null][] = [
   ['calls taken back that nobody made', [{ toolCallCancellation: { ids: ['nobody', ''] } }], null],
   [

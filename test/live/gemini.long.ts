@@ -47,7 +47,7 @@ const BROKE_OFF = 'The answer of the model broke off: try again.';
 const UNREADABLE = 'The model sent something that cannot be read: try again.';
 const QUOTA = 'You exceeded your current quota, please check your plan and billing details.';
 
-/** What the person is told of a fault of the setup; null: nothing, the answer comes. */
+/** The error that the user gets for a fault of the setup; null: none, the answer comes. */
 const SETUP: [string, SetupFault[], string | null][] = [
   ['refused with 401', [{ status: 401 }], KEY],
   [
@@ -78,7 +78,7 @@ const SETUP: [string, SetupFault[], string | null][] = [
   ['half a frame of JSON', ['garbage'], UNREADABLE],
 ];
 
-/** What the person is told of a fault in mid-answer: with something to resume from, and without. */
+/** The error that the user gets for a fault in mid-answer: with something to resume from, and without. */
 const TURN: [string, TurnFault, string | null, string | null][] = [
   ...[1000, 1001, 1002, 1003, 1006, 1007, 1008, 1009, 1010, 1011].map(
     (code): [string, TurnFault, string | null, string | null] => [

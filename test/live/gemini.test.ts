@@ -46,7 +46,7 @@ async function serveTools(
   return { fake, connect, ...provided };
 }
 
-/** What the person was told, in words. */
+/** The error texts that the user got. */
 const words = (socket: TestSocket) =>
   socket.chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : [])).join('');
 
@@ -247,12 +247,12 @@ describe('a live session', () => {
       ?.contents.flatMap(({ parts = [] }) => parts.map(({ text }) => text ?? ''));
     expect(texts).toEqual(expect.arrayContaining(['weather in Tokyo', expect.stringContaining('Alice')]));
     socket.say('weather in Kyoto');
-    // Whoever is connected hears what is said over SSE, too.
+    // A connected client gets the messages of SSE, too.
     await socket.done(4);
     expect(words(socket)).toContain('Kyoto');
     expect(ran).toEqual(['pay Alice 30', 'weather Tokyo', 'weather Osaka', 'weather Kyoto']);
     expect([fake.refused, fake.http.refused]).toEqual([[], []]);
-    // What was said over SSE is in no session of the live model: it began a new one.
+    // The messages of SSE are in no session of the live model: it began a new one.
     expect(fake.sessions.size).toBe(2);
     const reasoning = socket.chunks.flatMap((chunk) =>
       chunk.type === 'reasoning-delta' ? [chunk.delta] : [],

@@ -135,7 +135,7 @@ describe('several listeners', () => {
     expect((await back.chunk('data-session')).data.floor).toBe(await idOf(back));
     clock.advance(10_000);
     back.close();
-    // Free, someone's, free.
+    // Free, claimed, free.
     await third.until(() => holders(third).length === 3, 'that the floor is free again');
     clock.advance(5000);
     await second.until(() => holders(second).at(-1) === thirdId, 'the floor for the one who came last');
@@ -256,7 +256,7 @@ describe('several listeners', () => {
     expect(reader.types.filter((type) => type === 'data-message')).toHaveLength(3);
     expect(reader.types.filter((type) => type === 'finish')).toHaveLength(3);
     abort.abort();
-    // One that is new is made, as over a socket; and where it begins is told at once, though nothing was said.
+    // A new session is created, as over a socket; its position is sent at once, though it has no message.
     const fresh = watch(await fetch(`${server.served.url}/sessions/new/watch`, { method: 'POST' }));
     await fresh.until(({ types }) => types.length > 0);
     expect([fresh.types, fresh.ids]).toEqual([['data-session'], [expect.stringMatching(/-0$/)]]);

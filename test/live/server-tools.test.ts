@@ -274,7 +274,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await pause(1);
 }
 
-/** Tools that say when they begin, and end when they are told to. */
+/** Tools that say when they begin, and end when the test releases them. */
 function held(names: string[], options: { concurrent?: boolean; deaf?: boolean } = {}) {
   const begun: string[] = [];
   const aborted: string[] = [];

@@ -146,7 +146,7 @@ describe('an agent without a live mode, behind a socket', () => {
     expect(shown[1]).toContain('"status":"pending"');
     expect(shown[2]).toContain('The result of an earlier tool call has arrived');
     expect(shown[2]).not.toContain('"status":"pending"');
-    // What told it so is nobody's words, and stands in no history.
+    // The text that reported it belongs to no message, and is in no history.
     expect(shown[3]).not.toContain('The result of an earlier tool call has arrived');
   });
 

@@ -2,7 +2,7 @@ import { parse } from 'duologue/parse';
 import { describe, expect, it, vi } from 'vitest';
 import type { ApiDescription } from '../../src/parse/api.ts';
 
-/** An API that nobody has. */
+/** An API that does not exist. */
 const acme = vi.hoisted(
   (): ApiDescription => ({
     api: 'acme.answers',

@@ -98,7 +98,7 @@ describe.each(['sse', 'bidi'] as const)('a message of %s', (mode) => {
           (chunk, index) => index >= seed % (chunks.length + 1) && needed.test(chunk.type),
         );
         const lost = chunks[at];
-        // A call of which nothing else was told may go unnoticed, and so may one finish of several.
+        // A call without another chunk may go unnoticed, and so may one finish of several.
         const others = chunks.filter((chunk) => chunk !== lost && lost && sameThing(chunk, lost));
         fc.pre(lost !== undefined && (lost.type !== 'tool-input-start' || others.length > 0));
         fc.pre(lost?.type !== 'finish' || at === chunks.length - 1);

@@ -19,7 +19,7 @@ const PICTURE = {
   url: `data:image/png;base64,${PNG}`,
 };
 
-/** A turn that says something, and goes on when it is told to. */
+/** A turn that says something, and continues when the test says so. */
 function heldTurn(): { turn: ScriptedTurn; goOn: () => void } {
   let goOn = () => {};
   const wait = new Promise<void>((resolve) => {

@@ -19,7 +19,7 @@ const says = (id: string, role: Message['role'], words: string): Message => ({
   parts: [{ type: 'text', text: words }],
 });
 
-/** What those who watch hear when somebody says something elsewhere and is answered. */
+/** The chunks that watchers get when another page sends a message and is answered. */
 const ELSEWHERE: (Chunk | null)[] = [
   { type: 'data-message', data: { message: says('theirs', 'user', 'And?') }, transient: true },
   { type: 'start', messageId: 'b1', messageMetadata: {} },

@@ -7,13 +7,13 @@ import { folderOfItsOwn, start } from '../server/support/server-process.ts';
 import { plain } from './support/alike.ts';
 import { BarePage } from './support/bare-page.ts';
 
-/** Two servers on one store: a process that can be killed, and whoever comes after it. */
+/** Two servers on one store: a process that can be killed, and the process after it. */
 interface Mortal {
   /** Where the server is that lives. */
   url(): string;
   /** Kills the process; the next takes its place. */
   kill(): void;
-  /** Set by whoever is connected: called when the process is dead. */
+  /** Set by a connected client: called when the process is dead. */
   onDeath?: () => void;
   paid(): number;
   end(): Promise<void>;
@@ -24,7 +24,7 @@ async function mortal(): Promise<Mortal> {
   const process = await start(folder);
   let paidNext = 0;
   let next: Awaited<ReturnType<typeof payingServer>> | null = null;
-  // Nothing listens between the two: a page finds nobody there for a while.
+  // Nothing listens between the two: a page finds no server for a while.
   let change: Promise<void> | null = null;
   const server: Mortal = {
     url: () => next?.url ?? process.url,

@@ -63,7 +63,7 @@ const wordsOf = (message: Message | undefined) =>
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-/** Lets the server and the page come to an end: every card is answered, every drop is over. */
+/** Finishes the work of the server and the page: every card is answered, every drop is over. */
 async function finish(server: ModelServer, page: Page): Promise<void> {
   for (let round = 0; round < 60; round++) {
     await pass(round < 5 ? 40_000 : 100);
@@ -103,7 +103,7 @@ test('whatever is cut, repeated, taken over, reset or rewound, the page ends wit
       };
       for (const [what, pick, ms] of all) {
         happen[what](pick);
-        // Nobody clicks before the page is there.
+        // No click comes before the page is there.
         await pass(what === 'load' ? 200 : ms);
       }
       await finish(server, page);

@@ -118,10 +118,10 @@ describe('licences', () => {
     'BSD-3-Clause',
     '0BSD',
     'BlueOak-1.0.0',
-    // For fonts: it binds only whoever changes the font itself and keeps its name.
+    // For fonts: it binds only those who change the font itself and keep its name.
     'OFL-1.1',
   ];
-  /** Terms that bind whoever changes the package itself; fine for tools that we do not ship. */
+  /** Terms that bind those who change the package itself; fine for tools that we do not ship. */
   const forTools = ['MPL-2.0', 'LGPL-3.0-or-later', 'Python-2.0', 'CC-BY-4.0', 'CC0-1.0'];
 
   const isAllowed = (licence: string | undefined, allowed: string[]): boolean =>

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseFile } from './support/module.ts';
 import { sourcesUnder } from './support/repository.ts';
 
-/** Where a promise that is rejected and heard by nobody ends the process of everyone. */
+/** Where an unhandled rejection ends the process, and with it the work of all users. */
 const PLACES = ['src/adk', 'src/models', 'src/server', 'src/cli', 'demo/server', 'demo/tools'];
 
 /** Calls whose promise is thrown away by `void`; those that are not even marked so are found by the linter. */

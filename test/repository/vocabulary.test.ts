@@ -119,7 +119,7 @@ function wordsIn(identifier: string): string[] {
 
 /** Everything in a source file that breaks the vocabulary: comments, texts, identifiers and declared types. */
 function findingsIn(path: string, source = read(path), only: 'all' | 'names' | 'texts' = 'all'): Finding[] {
-  const { program, comments } = parseFile(path, source);
+  const { program } = parseFile(path, source);
   const lineAt = (offset: number) => source.slice(0, offset).split('\n').length;
   const found: Finding[] = [];
   const addText = (text: string, { start }: ESTree.Node) => {
@@ -146,9 +146,15 @@ function findingsIn(path: string, source = read(path), only: 'all' | 'names' | '
     TSInterfaceDeclaration: ({ id }) => addType(id),
     TSTypeAliasDeclaration: ({ id }) => addType(id),
   }).visit(program);
-  if (only === 'all')
-    for (const { value, start } of comments) found.push(...phrasesIn(path, value, lineAt(start)));
+  if (only === 'all') found.push(...inComments(path, source));
   return found;
+}
+
+/** The phrases in the comments of a source file. */
+function inComments(path: string, source: string): Finding[] {
+  return parseFile(path, source).comments.flatMap(({ value, start }) =>
+    phrasesIn(path, value, source.slice(0, start).split('\n').length),
+  );
 }
 
 const shown = ({ path, line, text, use }: Finding) => `${path}:${line}: "${text}": ${use}`;
@@ -169,12 +175,16 @@ describe('the vocabulary', () => {
     expect(found.map(shown)).toEqual([]);
   });
 
-  test('is that of names in tests, demo, examples, benchmarks and scripts', () => {
+  test('is that of names and comments in tests, demo, examples, benchmarks and scripts', () => {
     const own = 'test/repository/vocabulary.test.ts';
     const folders = ['test', 'demo', 'examples', 'bench', 'scripts'];
     const sources = folders.flatMap(sourcesUnder).filter((path) => path !== own);
     expect(sources.length).toBeGreaterThan(500);
-    expect(sources.flatMap((path) => findingsIn(path, read(path), 'names')).map(shown)).toEqual([]);
+    const found = sources.flatMap((path) => [
+      ...findingsIn(path, read(path), 'names'),
+      ...inComments(path, read(path)),
+    ]);
+    expect(found.map(shown)).toEqual([]);
     const files = repositoryFiles().filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)));
     expect(files.filter((path) => wordsIn(path).length > 0)).toEqual([]);
   });

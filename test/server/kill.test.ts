@@ -98,7 +98,7 @@ describe('a server that is killed', { timeout: 180_000 }, () => {
 
     const second = await restart(folder);
     const again = await connect(second.url);
-    // Whoever is not sure sends again.
+    // A client that is not sure sends again.
     again.send('message', { requestId: 'r2', messages: [userMessage('two')] });
     again.send('message', { messages: [userMessage('three')] });
     await again.until((all) => all.filter((one) => one.kind === 'done').length === 4);

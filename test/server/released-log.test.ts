@@ -58,7 +58,7 @@ describe('what may be told of a log', () => {
 });
 
 describe.each(['duologue.v2', ''])('sound over a socket of protocol "%s"', (protocol) => {
-  /** Someone who is spoken to, by a process whose lease a test ends and renews. */
+  /** A user to whom the agent speaks, from a process whose lease a test ends and renews. */
   async function spokenTo() {
     const lease = leaseOf();
     const clock = fakeClock();

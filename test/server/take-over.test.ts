@@ -21,7 +21,7 @@ function group() {
   return { shared, store, options: () => ({ store, hub: new MemoryHub(shared), newId: randomUUID }) };
 }
 
-/** A turn that says two words, and then nothing until it is let go of. */
+/** A turn that says two words, and then nothing until it is released. */
 function held(): { turn: ScriptedTurn; go: () => void } {
   let go: () => void = () => undefined;
   const gone = new Promise<void>((resolve) => {
@@ -235,7 +235,7 @@ describe('a session whose owner died', () => {
 
 const toolMetadata = { runsOn: 'server', asks: true };
 
-/** A message with words, a card and words again, as it is told over a socket. */
+/** A message with words, a card and words again, as it is sent over a socket. */
 const TEXTS: (Chunk | null)[] = [
   { type: 'data-message', data: { message: { id: 'u', role: 'user', parts: [] } }, transient: true },
   { type: 'start', messageId: 'a', messageMetadata: { createdAt: 1 } },
@@ -260,7 +260,7 @@ const TEXTS: (Chunk | null)[] = [
 ];
 const user: Message = { id: 'u', role: 'user', parts: [] };
 
-/** What someone knows of the answer who has heard these chunks. */
+/** The answer as a client has it after these chunks. */
 function folded(chunks: readonly (Chunk | null)[]): Message {
   const fold = new MessageFold({ id: 'a', role: 'assistant', parts: [] });
   for (const [index, chunk] of chunks.entries()) {
@@ -283,7 +283,7 @@ function cutOff(chunks: readonly (Chunk | null)[]): Message {
 }
 
 const partsOf = (message: Message) => JSON.parse(JSON.stringify(message.parts)) as unknown[];
-/** A card that nobody saw and that is over is not shown; and blocks have ids of their own. */
+/** An approval card that no client got and that is over is not shown; and blocks have ids of their own. */
 const withoutCard = (part: unknown) => ({ ...(part as object), approval: undefined, id: undefined });
 const storedState = { open: new Set<string>(), awaited: new Set<string>() };
 const logOf = (chunks: (Chunk | null)[], first = 1) => new ChunkLog('e', { first, chunks });
@@ -319,7 +319,7 @@ describe('what is said behind a log', () => {
       const all = more ?? draft;
       const isOver = heard.some((chunk) => chunk?.type === 'finish');
       const text = all.parts[0] && 'text' in all.parts[0] ? all.parts[0].text : '';
-      // Calls are stored before they are told: with one that the store lacks the two do not go together.
+      // Calls are stored before they are sent: with one that the store lacks the two do not go together.
       expect(text).toBe(at > 4 && at < 7 && !isOver ? 'I will pay.' : 'I will ');
     },
   );

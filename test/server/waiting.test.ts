@@ -52,7 +52,7 @@ describe('messages that wait', () => {
 
     const options = { store, newId: randomUUID };
     const second = await live([[text('One.')], [text('Nice.')]], [], options);
-    // Nobody is there yet.
+    // No client is connected yet.
     await second.get('/sessions/chat-1');
     expect(second.model.requests).toEqual([]);
     const again = await second.connect(QUERY);

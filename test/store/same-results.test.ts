@@ -168,7 +168,7 @@ async function everything(store: Store, app: string): Promise<unknown> {
   return flat([summaries, await Promise.all(sessions)]);
 }
 
-/** As text, since a comparison of objects passes over keys such as `__proto__`. */
+/** As text, since a comparison of objects ignores keys such as `__proto__`. */
 function flat(value: unknown): string {
   return JSON.stringify(value) ?? 'undefined';
 }

@@ -16,7 +16,7 @@ import {
 
 type Open = (file: string, now?: () => number) => Promise<Store>;
 
-/** The store of the page, as someone who follows it has it. */
+/** The store of the page, as a reader who follows it has it. */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 mkdirSync(join(root, '.cache'), { recursive: true });
 const folder = mkdtempSync(join(root, '.cache', 'write-a-store-'));

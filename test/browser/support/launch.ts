@@ -20,7 +20,7 @@ const OFF_IN_PLAYWRIGHT = [
   'PreconnectToSearch',
 ];
 
-/** The list below the address bar of each window, which is a page of its own that nobody sees, and a spare process for the next page: they took a third of the CPU of the tests. */
+/** The list below the address bar of each window, which is a page of its own that no test sees, and a spare process for the next page: they took a third of the CPU of the tests. */
 const UNSEEN = [
   'WebUIOmniboxPopup',
   'WebUIOmniboxAimPopup',

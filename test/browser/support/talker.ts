@@ -33,7 +33,7 @@ interface Room {
   speakers: string[];
   /**
    * Milliseconds on the clock of the sound until the page was silent, beyond what the browser takes to turn a tone off; null unless the
-   * player was told to be silent in the same task in which it was to be. A busy machine makes page and tone late.
+   * player was muted in the same task in which it was to be. A busy machine makes page and tone late.
    */
   silentAfter(): number | null;
   /** The event after which the page must be silent: a button press, a key, or detected speech of the user. */

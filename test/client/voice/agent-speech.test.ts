@@ -4,7 +4,7 @@ import type { ConnectionEvent } from '../../../src/client/link/index.ts';
 import { AgentSpeech } from '../../../src/client/voice/agent-speech.ts';
 import { BINARY, type Chunk, type SessionInfo } from '../../../src/protocol/index.ts';
 
-/** A loudspeaker that writes down what it is told. */
+/** A loudspeaker that records its calls. */
 function loudspeaker() {
   const reported: unknown[] = [];
   const player = {

@@ -3,7 +3,7 @@ import type { Connection, OutgoingFrame } from '../../../src/client/link/index.t
 import { UserSpeech } from '../../../src/client/voice/user-speech.ts';
 import type { DetectSpeech } from '../../../src/protocol/speech-detector.ts';
 
-/** Somebody before a microphone, and what the server gets of it: `start`, `stop`, and sound by its first sample. */
+/** A user before a microphone, and what the server gets of it: `start`, `stop`, and sound by its first sample. */
 function person(options: { detect?: DetectSpeech } = {}) {
   const sent: (string | number)[] = [];
   const connection = {

@@ -170,7 +170,7 @@ export class FakeRun {
     this.tell({ turnComplete: true });
   }
 
-  /** The model stops, because it was told to or heard the person. */
+  /** The model stops, because it was interrupted or heard the user. */
   stop(): void {
     if (!this.mustStop) this.endTurn();
     this.mustStop = false;

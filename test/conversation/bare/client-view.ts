@@ -23,9 +23,9 @@ export class ClientView {
   readonly calls = new Map<string, { toolName: string; approvalId?: string }>();
   readonly ended = new Set<string>();
   private readonly reported = new Set<string>();
-  /** Calls whose end was written to a message that nobody was being told of. */
+  /** Calls whose end was written to a message that was not being sent. */
   private readonly amended = new Set<string>();
-  /** Calls whose end could not be written: the person is told all the same. */
+  /** Calls whose end could not be written: the user gets the outcome all the same. */
   private readonly unwritten = new Set<string>();
   readonly chunks: Chunk[] = [];
   private readonly grammar = new Grammar('bidi');
@@ -105,14 +105,14 @@ export class ClientView {
     for (const id of this.messages.get(messageId)?.calls ?? []) this.unwritten.add(id);
   }
 
-  /** What a message shows as open, and nobody waits for. */
+  /** The calls that a message shows as open although none of them waits. */
   missed(messageId: string, waiting: ReadonlySet<string>, errorText: string): Chunk[] {
     const calls = [...(this.messages.get(messageId)?.calls ?? [])].filter((id) => !waiting.has(id));
     for (const id of calls) this.ledger.answered.add(id);
     return calls.map((toolCallId) => ({ type: 'tool-output-error', toolCallId, errorText }));
   }
 
-  /** What was written to a message while nobody was told. */
+  /** Chunks that were written to a message without being sent. */
   amend(chunks: readonly Chunk[]): void {
     for (const chunk of chunks) {
       if (!('toolCallId' in chunk)) continue;

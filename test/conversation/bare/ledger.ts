@@ -13,7 +13,7 @@ export class Ledger {
   readonly inside = new Set<string>();
   /** The words of the person that are kept. */
   readonly kept = new Set<string>();
-  /** Calls that someone allowed. */
+  /** Calls that were approved. */
   readonly approved = new Set<string>();
 
   write(write: Write, now: number, results: WriteResults): void {
@@ -69,7 +69,7 @@ export class Ledger {
     }
   }
 
-  /** Someone decides a card where the session is not. */
+  /** Decides an approval request at a process that does not own the session. */
   decideElsewhere(id: string, to: 'approved' | 'denied'): void {
     if (this.move(id, 'requested', to) && to === 'approved') this.approved.add(id);
   }

@@ -69,7 +69,7 @@ function bringToRest(world: World): string | null {
   return 'it does not come to rest';
 }
 
-/** Does the next thing that someone owes; false when nobody owes anything. */
+/** Does the next action that is due; false when none is. */
 function goOn(world: World): boolean {
   const run = liveRun(world);
   if (world.isWriting) world.finishWrite('no');

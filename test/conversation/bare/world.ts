@@ -17,7 +17,7 @@ export interface Setup {
   driver?: SessionOptions['driver'];
   approvals: SessionOptions['approvals'];
   whenBusy: SessionOptions['whenBusy'];
-  /** Whether what nobody has to wait for happens at once: slots, sign-in, opening of a run. */
+  /** Whether steps without a real wait happen at once: tool lock, sign-in, opening of a run. */
   isEager: boolean;
   /** Whether the application has callbacks that see what comes from the browser. */
   callsBack?: boolean;
@@ -366,7 +366,7 @@ export class World {
         if (this.setup.isEager) this.soon.push(() => this.signIn('signed-in'));
         return;
       case 'abort-tools':
-        // Whoever waits for the slot leaves the line and hears nothing.
+        // Calls that wait for the tool lock leave the line without an outcome.
         this.line.length = 0;
         return;
       case 'take-request': {

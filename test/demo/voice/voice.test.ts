@@ -33,7 +33,7 @@ function voiceOf(port = (registry.address() as AddressInfo).port): Voice {
   return voice;
 }
 
-/** Someone who talks to a model with these ears. */
+/** A user who talks to a model with this speech-to-text. */
 async function speakerFor(speech: SpeechOptions): Promise<Speaker> {
   const model = withSpeech(new ScriptedModel([streamed('Typed.')]), speech);
   const agent = new LlmAgent({ name: 'assistant', model });
@@ -44,7 +44,7 @@ async function speakerFor(speech: SpeechOptions): Promise<Speaker> {
   return approver;
 }
 
-/** Speaks to a model with this voice, then types; gives what was told of each. */
+/** Speaks to a model with this voice, then types; returns the chunks of the first turn, and the answer of the second. */
 async function talk(voice: Voice): Promise<{ spoken: string; typed: string }> {
   const approver = await speakerFor(voice);
   await approver.say('hello.wav');

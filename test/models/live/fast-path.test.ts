@@ -14,7 +14,7 @@ function shown({ partial: isPartial, content, interrupted, turnComplete }: LlmRe
   return interrupted ? 'interrupted' : turnComplete ? 'complete' : '?';
 }
 
-/** A connection whose reader takes its time with every response, and what was told by it and by the fast path. */
+/** A connection whose reader takes its time with every response, and the texts of that reader and of the fast path. */
 function listen(turns: ScriptedTurn[], takeTime: () => Promise<unknown> = nextRound) {
   const reported: string[] = [];
   const bypassed: string[] = [];

@@ -311,7 +311,7 @@ test('one that is interrupted when it has made a call, and whose connection is l
   expect([one.isBusy, one.wakesAt]).toEqual([false, null]);
 });
 
-/** Whoever waits for the model as a conversation does: for an answer, and, once they interrupted, for the end of that. */
+/** A caller that waits for the model as a conversation does: for an answer, and, once it interrupted, for the end of that. */
 class Waiting {
   private readonly talk = talk().talk;
   private now = 0;

@@ -17,7 +17,7 @@ function hear(live: LiveRun, samples: Int16Array): void {
   live.queue.sendRealtime({ mimeType: 'audio/pcm;rate=16000', data });
 }
 
-/** Understands the length of what was said. */
+/** Understands the length of the sound. */
 const speechToText: SpeechToText = async (sound, { onPartial }) => {
   let length = 0;
   for await (const samples of sound) length += samples.length;
@@ -77,7 +77,7 @@ describe('a model with ears', () => {
     await live.until((run) => run.seen.filter((event) => event.turnComplete && !event.isIdle).length === 2);
     await live.close();
     const heard = lines(model.lastContents).flatMap((line) => /so many: (\d+)/.exec(line)?.[1] ?? []);
-    // In tenths of a second: 0.34 from before, what was said, and the 0.7 after which silence is believed.
+    // In tenths of a second: 0.34 from before, the speech, and the 0.7 after which silence is believed.
     expect(heard.map(Number)).toEqual([16, 12]);
   });
 

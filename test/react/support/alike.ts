@@ -62,7 +62,7 @@ async function stored(duologue: Duologue, sessionId: string): Promise<Stored> {
 /**
  * Waits until server and pages are at rest and alike for a while; fails with what differs when that does not come. A page that could
  * not be loaded says so, and the person loads it again. `mayWait`: what waits for a card of another message has not begun. The page that
- * said it awaits it, and shows what is said behind it later; others are not told of it yet. `act`: what people do
+ * said it awaits it, and shows what follows it later; others do not have it yet. `act`: what people do
  * until then, and whether there was something to do.
  */
 export async function expectAlike(

@@ -59,7 +59,7 @@ const MUTATING = new Set(
 /**
  * Measures who calls whom, and who writes whose fields, between the owners of the files in a folder. Names are resolved by the
  * compiler; a member of an interface stands for the members of the classes that can be behind it; a closure counts as called by
- * whoever gets it.
+ * the function that gets it.
  */
 export function measureOwners(
   folder: string,

@@ -84,7 +84,7 @@ export function Chat({
     (data: TransientData) => {
       note(data);
       wait(data);
-      // In a replay nobody clicks, so every decision would seem to be made on another page.
+      // A replay has no clicks, so every decision would seem to be made on another page.
       if (!replay) place(data);
     },
     [note, wait, place, replay],

@@ -34,7 +34,7 @@ export function useTitle(
   // has.
   const isKnown = entry !== undefined && messages.some(({ role }) => role === 'assistant');
   const given = entry?.title ?? null;
-  // A conversation that was in the list and is not any more was deleted on another page, so it must not be added
+  // A conversation that is no longer in the list was deleted on another page, so it must not be added
   // again.
   const wasListed = useRef(false);
   // A first message without text, such as a picture, starts a conversation too.

@@ -12,7 +12,7 @@ export interface Clip {
 
 const folder = new URL('../clips/', import.meta.url);
 
-/** All clips, with what is said in them. */
+/** All clips, with their words. */
 export function clips(): Clip[] {
   return JSON.parse(readFileSync(new URL('labels.json', folder), 'utf8'));
 }

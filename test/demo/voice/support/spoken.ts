@@ -6,14 +6,14 @@ export interface Heard {
   chunks: { type: string; [name: string]: unknown }[];
   /** Seconds of sound that were spoken. */
   seconds: number;
-  /** From the end of what was said to the first sound, in milliseconds; null before there is any. */
+  /** From the end of the user's speech to the first sound, in milliseconds; null before there is any. */
   firstSoundMs: number | null;
 }
 
 /** 100 ms of sound: as a page sends it. */
 const PIECE = 3200;
 
-/** Someone who talks to a server over a socket: holds a key, says what is in a clip, lets go. */
+/** A user who talks to a server over a socket: holds the key, plays a clip, releases the key. */
 export class Speaker {
   readonly heard: Heard = { chunks: [], seconds: 0, firstSoundMs: null };
   private readonly socket: WebSocket;

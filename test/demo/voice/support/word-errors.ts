@@ -1,7 +1,7 @@
 const NUMBERS = 'zero one two three four five six seven eight nine ten'.split(' ');
 const TENS = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
 
-/** The words of what was said: how a recogniser writes numbers and marks is no error. */
+/** The words of a transcript: how a recogniser writes numbers and marks is no error. */
 export function wordsOf(text: string): string[] {
   return text
     .toLowerCase()

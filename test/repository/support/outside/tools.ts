@@ -69,7 +69,7 @@ export const tools = {
       context.data('chart', { title: 'Sales', values: [3, 1] }, { id: 'sales' });
       // @ts-expect-error: the chart has numbers.
       const wrong = () => context.data('chart', { title: 'Sales', values: ['3'] });
-      // @ts-expect-error: nobody declared this name.
+      // @ts-expect-error: no option declares this name.
       const unknown = () => context.data('table', {});
       context.setMessageMetadata({ drawn: { unsent: [wrong, unknown].length } });
       return { by: whoAsks(context) };
