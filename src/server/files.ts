@@ -232,8 +232,20 @@ export function withAddresses(messages: Message[], base: string): Message[] {
   }));
 }
 
-/** A hash of the texts of a user message; all files are treated as equal. Keeping the texts themselves would double the memory of a long conversation. */
-export function fingerprint(parts: readonly { type: string; text?: string }[]): string {
-  const text = parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join('\n');
-  return createHash('sha256').update(text).digest('base64');
+/**
+ * A hash of the content of a user message: of its texts, and of the bytes of its files. It is the same for the parts of a request and for the stored parts.
+ * Keeping the content itself would double the memory of a long conversation.
+ */
+export function fingerprint(parts: readonly (AdmittedPart | Message['parts'][number])[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify(parts.map(contentOf)))
+    .digest('base64');
+}
+
+function contentOf(part: AdmittedPart | Message['parts'][number]): string | string[] {
+  if (part.type === 'text') return part.text;
+  if (part.type !== 'file') return [];
+  // The address of a stored file ends with its id.
+  const id = 'data' in part ? fileIdOf(Buffer.from(part.data, 'base64')) : part.url.split('/').at(-1);
+  return ['file', id ?? ''];
 }

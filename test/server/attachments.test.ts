@@ -7,8 +7,9 @@ import { createMemoryStore, type DuologueOptions } from '../../src/server/index.
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { harness, say } from '../support/harness.ts';
 import { live } from '../support/live.ts';
-import { text } from '../support/scripted-model.ts';
+import { partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
 import { png } from './support/images.ts';
+import { latch } from './support/listen.ts';
 
 const ALL = ['image/*', 'application/pdf', 'text/*', 'application/json', 'audio/*', 'application/x-own'];
 const answers = () => Array.from({ length: 20 }, () => [text('Ok.')]);
@@ -224,4 +225,64 @@ describe('attacks with attachments', () => {
       );
     },
   );
+});
+
+describe('a message with a picture that is sent twice', () => {
+  const picture = (pixels: string) => filePart(Buffer.concat([png, latin(pixels)]), 'image/png');
+  /** The pixels of the pictures in the newest content of each request to the model. */
+  const seen = ({ model }: Pick<ReturnType<typeof server>, 'model'>) =>
+    model.requests.map(({ contents }) =>
+      contents.at(-1)?.parts?.flatMap(({ inlineData }) =>
+        inlineData
+          ? [
+              Buffer.from(inlineData.data ?? '', 'base64')
+                .subarray(png.length)
+                .toString('latin1'),
+            ]
+          : [],
+      ),
+    );
+  /** A server whose agent is busy until `open` is called, and a socket that sent it a first message. */
+  async function busy() {
+    const { open, opened } = latch();
+    const first: ScriptedTurn = async function* () {
+      yield partial('Wait');
+      await opened;
+      yield text('Wait.');
+    };
+    const made = await live([first, ...answers()], [], { driver: 'turn', rateLimit: false });
+    const socket = await made.connect('?session=chat-1');
+    socket.say('go');
+    await socket.chunk('text-delta');
+    const send = (pixels: string) => socket.send('message', body(picture(pixels)));
+    return { made, socket, open, send };
+  }
+
+  it('over a socket is answered once, but again when its picture is another one', async () => {
+    const { made, socket, open, send } = await busy();
+    send('cat');
+    send('cat');
+    send('dog');
+    open();
+    await socket.done(3);
+    send('dog');
+    socket.say('more');
+    await socket.done(4);
+    expect(seen(made)).toEqual([[], ['cat'], ['dog'], []]);
+  });
+
+  it.each([
+    ['answered once', 'cat', [[], ['cat']]],
+    ['two messages when the pictures differ', 'dog', [[], ['cat'], ['dog']]],
+  ])('over a socket, where it waits, and then with POST is %s', async (_, pixels, expected) => {
+    const { made, socket, open, send } = await busy();
+    send('cat');
+    // Frames are handled in order, so the message is in the queue when the ping is answered.
+    socket.send('ping', { timestamp: 1 });
+    await socket.until((all) => all.some(({ kind }) => kind === 'raw'), 'pong');
+    const posted = made.post(body(picture(pixels)));
+    open();
+    expect((await posted).status).toBe(200);
+    expect(seen(made)).toEqual(expected);
+  });
 });

@@ -5,10 +5,11 @@ import { WebSocket } from 'ws';
 import { freePort } from '../../scripts/cluster/free-port.ts';
 import { type Served, serve } from '../../src/server/adapters/node.ts';
 import { systemClock } from '../../src/server/clock.ts';
-import type { DuologueOptions } from '../../src/server/index.ts';
+import { createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
 import { harness, say } from '../support/harness.ts';
 import { MemoryDatabase, type NodeStore } from '../support/memory-nodes.ts';
 import { partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { png } from './support/images.ts';
 import { latch } from './support/listen.ts';
 
 type Frame = {
@@ -76,6 +77,15 @@ const send = (requestId: string, words: string, more: object = {}) => ({
   ...say(words),
   ...more,
 });
+/** A frame of `sendMessage({ text, files })`: a question about a picture. Pictures with other `pixels` have other bytes. */
+const ask = (requestId: string, pixels: string, more: object = {}) => {
+  const url = `data:image/png;base64,${Buffer.concat([png, Buffer.from(pixels)]).toString('base64')}`;
+  const parts = [
+    { type: 'text', text: 'What is this?' },
+    { type: 'file', mediaType: 'image/png', url },
+  ];
+  return send(requestId, 'x', { messages: [{ id: 'user-1', role: 'user', parts }], ...more });
+};
 const AGAIN = { trigger: 'regenerate-message' };
 
 /** A turn that says its first word, and the rest when `opened` resolves. */
@@ -166,6 +176,47 @@ describe('a message that a stock client sends again', () => {
     }
     expect(results).toEqual(['One.', 'Two.', 'Three.', 'Four.', 'Five.']);
     expect(await stored()).toEqual(['a, edited', 'Five.']);
+  });
+
+  it('[W10a] [S11a] runs again when the edit replaces only a picture, and not when the picture is the same', async () => {
+    const { served, get, model } = await serverWith([[text('A cat.')], [text('A dog.')]]);
+    const page = await connect(served);
+    const named = { messageId: 'user-1' };
+    page.send(ask('q-1', 'cat'));
+    expect(await page.resultOf('q-1')).toBe('A cat.');
+    page.send(ask('q-2', 'cat', named));
+    expect(await page.resultOf('q-2')).toBe('A cat.');
+    page.send(ask('q-3', 'dog', named));
+    expect(await page.resultOf('q-3')).toBe('A dog.');
+    const { messages } = await (await get('/sessions/chat-1')).json();
+    expect(messages.map(({ role }: { role: string }) => role)).toEqual(['user', 'assistant']);
+    const shown = await get(new URL(messages[0].parts[1].url).pathname);
+    expect(
+      Buffer.from(await shown.arrayBuffer())
+        .subarray(png.length)
+        .toString(),
+    ).toBe('dog');
+    // A page that was loaded again sends the address of the picture instead of its bytes.
+    page.send({ ...ask('q-4', ''), messages: [messages[0]], ...named });
+    expect(await page.resultOf('q-4')).toBe('A dog.');
+    expect(model.requests.length).toBe(2);
+  });
+
+  it('[W10a] is told from an edit of its picture after a restart of the server', async () => {
+    const store = createMemoryStore();
+    store.close = async () => undefined;
+    const first = await serverWith([[text('A cat.')]], { store });
+    const page = await connect(first.served);
+    page.send(ask('q-1', 'cat'));
+    expect(await page.resultOf('q-1')).toBe('A cat.');
+    await first.served.close();
+    const { served, model } = await serverWith([[text('A dog.')]], { store });
+    const later = await connect(served);
+    later.send(ask('q-2', 'cat', { messageId: 'user-1' }));
+    expect(await later.resultOf('q-2')).toBe('A cat.');
+    later.send(ask('q-3', 'dog', { messageId: 'user-1' }));
+    expect(await later.resultOf('q-3')).toBe('A dog.');
+    expect(model.requests.length).toBe(1);
   });
 });
 
