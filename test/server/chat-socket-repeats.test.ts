@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 import { freePort } from '../../scripts/cluster/free-port.ts';
 import { type Served, serve } from '../../src/server/adapters/node.ts';
 import { systemClock } from '../../src/server/clock.ts';
-import { createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
+import { createMemoryStore, type DuologueOptions, type Store } from '../../src/server/index.ts';
 import { harness, say } from '../support/harness.ts';
 import { MemoryDatabase, type NodeStore } from '../support/memory-nodes.ts';
 import { partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
@@ -131,6 +131,47 @@ describe('a message that a stock client sends again', () => {
     expect(await Promise.all(['q-2', 'q-3'].map(page.resultOf))).toEqual(['Three.', 'Three.']);
     expect([await stored(), model.requests.length]).toEqual([['count', 'One two.', 'more', 'Three.'], 2]);
   });
+
+  it.each([
+    ['the first', []],
+    ['a later', ['One.']],
+  ])(
+    '[W10a] [W10b] that is %s message gets the response to it when it arrives while the store writes the message',
+    async (_, before) => {
+      const store = createMemoryStore();
+      const { open, opened } = latch();
+      const { open: hasBegun, opened: begun } = latch();
+      const slowStore: Store = {
+        ...store,
+        async putMessage(...given) {
+          if (given[1].id === 'user-b') {
+            hasBegun();
+            await opened;
+          }
+          await store.putMessage(...given);
+        },
+      };
+      const turns = [...before, 'Two.', 'Three.'].map((words) => [text(words)]);
+      const { served, stored } = await serverWith(turns, { store: slowStore });
+      const page = await connect(served);
+      for (const answer of before) {
+        page.send(send('q-1', 'a'));
+        expect(await page.resultOf('q-1')).toBe(answer);
+      }
+      page.send(send('q-2', 'b'));
+      await begun;
+      const again = await connect(served);
+      again.send(send('q-3', 'b'));
+      again.send(send('q-4', 'b', { messageId: 'user-b' }));
+      // Frames are handled in order, so the server has handled the copies when this one is refused.
+      again.send({ ...send('q-5', 'x'), messages: [{ role: 'system' }] });
+      await again.resultOf('q-5');
+      open();
+      const results = [page.resultOf('q-2'), ...['q-3', 'q-4'].map(again.resultOf)];
+      expect(await Promise.all(results)).toEqual(['Two.', 'Two.', 'Two.']);
+      expect(await stored()).toEqual([...before.flatMap((answer) => ['a', answer]), 'b', 'Two.']);
+    },
+  );
 
   it('[W10] starts no turn when it arrives after the page regenerated its answer', async () => {
     const { served, stored, model } = await serverWith([[text('Once.')]]);

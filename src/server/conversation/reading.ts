@@ -188,8 +188,11 @@ export class Reading {
    */
   async replay(isRequested = false): Promise<SseResponse | null> {
     const { state, runner, output } = this.context;
-    // A request that is starting has no chunk yet, and the last chunks of a response may wait for the store. Wait for both.
-    const isBetween = () => (state.isBusy ? state.current === null : state.isStarting);
+    // A request that is starting has no chunk yet, also while its message is being stored, and the last chunks of a response may wait for the store. Wait
+    // for both.
+    const hasBegun = (id: string) => output.fold(id) !== undefined || output.startOf(id) !== null;
+    const isBetween = () =>
+      state.isBusy ? state.current === null || !hasBegun(state.current) : state.isStarting;
     if (isBetween() || !state.isBusy) await runner.untilIdle(isBetween);
     const { log } = output;
     const { feed } = this;
