@@ -125,7 +125,10 @@ export function toolTimedOut(toolName: string): string {
   return `${toolName} did not finish in time. The outcome is unknown.`;
 }
 
-/** The error text of a call whose changes were discarded, because another call changed the same data while the tool ran. */
+/**
+ * The error text of a call whose changes were discarded, because another call changed the same data while the tool ran. Files that the tool saved are the
+ * exception: they are kept, and are shown after the error (S12b).
+ */
 export function stateConflict(toolName: string): string {
   return `${toolName} ran, but another call had changed the same data: nothing of it was kept`;
 }

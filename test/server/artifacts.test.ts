@@ -7,8 +7,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
 import type { Chunk, Message } from '../../src/protocol/index.ts';
-import { createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
+import { createMemoryStore, type DuologueOptions, type Store } from '../../src/server/index.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
+import { StateConflict } from '../../src/server/store/store.ts';
 import { type Harness, harness, say } from '../support/harness.ts';
 import { live } from '../support/live.ts';
 import { call, text } from '../support/scripted-model.ts';
@@ -38,6 +39,30 @@ const failing = (more: { needsApproval?: boolean } = {}) =>
       throw new Error('The disk is full.');
     },
   });
+
+/** A tool that saves an artifact, and changes the state. */
+const changing = (more: { needsApproval?: boolean } = {}) =>
+  defineTool({
+    name: 'save',
+    description: 'Saves, and counts.',
+    ...more,
+    execute: async (_input, context) => {
+      context.state.set('user:count', 1);
+      return { version: await context.saveArtifact('a.csv', csv) };
+    },
+  });
+
+/** A store in which another call has changed `user:count` when an event changes it. */
+function conflictingStore(): Store {
+  const store = createMemoryStore();
+  return {
+    ...store,
+    async appendEvent(...given) {
+      if (given[1].actions?.stateDelta?.['user:count'] !== undefined) throw new StateConflict('user:count');
+      return store.appendEvent(...given);
+    },
+  };
+}
 
 /** A server whose agent calls the tool with each message. */
 const server = (tool: BaseTool, options: Partial<DuologueOptions> = {}) =>
@@ -142,50 +167,65 @@ describe('a saved artifact', () => {
       }),
       false,
     ],
-  ] as const)('[S12b] is shown when %s fails after it, in both modes', async (_, tool, needsApproval) => {
-    const failed = { type: 'tool-output-error', toolCallId: 'call-0' };
-    const file = {
-      type: 'file',
-      mediaType: 'text/csv',
-      url: expect.stringContaining('name=a.csv&version=0'),
-    };
-    const shown = (chunks: readonly Chunk[]) =>
-      chunks.filter(({ type }) => type === 'tool-output-error' || type === 'file');
-    const made = server(tool);
-    let { chunks } = await made.post(say('go'));
-    if (needsApproval) {
-      const approval = {
-        id: (chunks.find(({ type }) => type === 'tool-approval-request') as { approvalId: string })
-          .approvalId,
-        approved: true,
+    ['a tool whose changes conflict', changing(), false, conflictingStore],
+    [
+      'a tool that needs approval and whose changes conflict',
+      changing({ needsApproval: true }),
+      true,
+      conflictingStore,
+    ],
+  ] as const)(
+    '[S12b] is shown when %s fails after it, in both modes',
+    async (_, tool, needsApproval, makeStore: () => Store = createMemoryStore) => {
+      const failed = { type: 'tool-output-error', toolCallId: 'call-0' };
+      const file = {
+        type: 'file',
+        mediaType: 'text/csv',
+        url: expect.stringContaining('name=a.csv&version=0'),
       };
-      const part = {
-        type: 'tool-save',
-        toolCallId: 'call-0',
-        state: 'approval-responded',
-        input: {},
-        approval,
-      };
-      const { messages } = await (await made.get('/sessions/chat-1')).json();
-      ({ chunks } = await made.post({ id: 'chat-1', messages: [{ ...messages[1], parts: [part] }] }));
-    }
-    expect(shown(chunks)).toMatchObject([failed, file]);
-    expect((await messagesOf(made))[1]?.parts.map(({ type }) => type)).toEqual(['tool-save', 'file', 'text']);
+      const shown = (chunks: readonly Chunk[]) =>
+        chunks.filter(({ type }) => type === 'tool-output-error' || type === 'file');
+      const made = server(tool, { store: makeStore() });
+      let { chunks } = await made.post(say('go'));
+      if (needsApproval) {
+        const approval = {
+          id: (chunks.find(({ type }) => type === 'tool-approval-request') as { approvalId: string })
+            .approvalId,
+          approved: true,
+        };
+        const part = {
+          type: 'tool-save',
+          toolCallId: 'call-0',
+          state: 'approval-responded',
+          input: {},
+          approval,
+        };
+        const { messages } = await (await made.get('/sessions/chat-1')).json();
+        ({ chunks } = await made.post({ id: 'chat-1', messages: [{ ...messages[1], parts: [part] }] }));
+      }
+      expect(shown(chunks)).toMatchObject([failed, file]);
+      expect((await messagesOf(made))[1]?.parts.map(({ type }) => type)).toEqual([
+        'tool-save',
+        'file',
+        'text',
+      ]);
 
-    const { connect, get } = await live([[call('save', {}, 'call-0')], [text('Saved.')]], [tool], {
-      approvalTimeoutMs: null,
-    });
-    const socket = await connect('?session=chat-1');
-    socket.say('go');
-    if (needsApproval) {
-      await socket.chunk('finish-step');
-      socket.send('tool_result', { toolCallId: 'call-0', status: 'approved' });
-    }
-    await socket.done();
-    expect(shown(socket.chunks)).toMatchObject([failed, file]);
-    const { messages } = (await (await get('/sessions/chat-1')).json()) as { messages: Message[] };
-    expect(messages[1]?.parts.map(({ type }) => type)).toEqual(['tool-save', 'file', 'text']);
-  });
+      const { connect, get } = await live([[call('save', {}, 'call-0')], [text('Saved.')]], [tool], {
+        approvalTimeoutMs: null,
+        store: makeStore(),
+      });
+      const socket = await connect('?session=chat-1');
+      socket.say('go');
+      if (needsApproval) {
+        await socket.chunk('finish-step');
+        socket.send('tool_result', { toolCallId: 'call-0', status: 'approved' });
+      }
+      await socket.done();
+      expect(shown(socket.chunks)).toMatchObject([failed, file]);
+      const { messages } = (await (await get('/sessions/chat-1')).json()) as { messages: Message[] };
+      expect(messages[1]?.parts.map(({ type }) => type)).toEqual(['tool-save', 'file', 'text']);
+    },
+  );
 
   it('[S12c] is there after a restart, with its message', async () => {
     const path = folder();

@@ -85,8 +85,10 @@ export class Outcomes {
     };
     const writes = outcomeWrites(record, outcome, acknowledges?.accepted);
     if (outcome.kind === 'output') {
+      // A file is stored when the tool saves it, so it exists also when the outcome cannot be stored, and is shown after the error.
+      const { files = [] } = outcome;
       const instead = (errorText: string) => {
-        const failure: CallOutcome = { kind: 'error', errorText };
+        const failure: CallOutcome = { kind: 'error', errorText, ...(files.length > 0 ? { files } : {}) };
         const again = outcomeWrites(record, failure, acknowledges?.accepted);
         return [storedInAnyCase(again, report(failure), report(failure, false))];
       };
