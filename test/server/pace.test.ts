@@ -10,6 +10,7 @@ import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket/socket.ts';
 import { SocketWriter } from '../../src/server/socket/socket-writer.ts';
 import { createMemoryStore } from '../../src/server/store/memory/memory-store.ts';
 import { fakeClock } from './support/clock.ts';
+import { latch } from './support/listen.ts';
 
 const WINDOW = 12;
 const word = (delta: string): Chunk => ({ type: 'text-delta', id: '0', delta });
@@ -230,10 +231,18 @@ describe('drafts of what a log keeps that outlives the process', () => {
     let keeps = true;
     const output = outputOn(clock, store, () => keeps);
     let drafts = 0;
+    let mayWrite = Promise.resolve();
     const put = store.putMessage.bind(store);
-    store.putMessage = (...args) => {
+    store.putMessage = async (...args) => {
       drafts++;
+      await mayWrite;
       return put(...args);
+    };
+    /** From now on no write of a message ends, until the function that it returns is called. */
+    const hold = () => {
+      const { open, opened } = latch();
+      mayWrite = opened;
+      return open;
     };
     output.begin({ id: 'm', role: 'assistant', metadata: { createdAt: 1 }, parts: [] }, true);
     /** Drafts within a time in which something is said ten times a second. */
@@ -252,7 +261,11 @@ describe('drafts of what a log keeps that outlives the process', () => {
     };
     const messages = async () =>
       (await store.loadMessages({ app: 'a', user: 'u', id: 's' })).map(({ id }) => id);
-    return { output, during, lose, messages };
+    const begin = (id: string) => {
+      output.begin({ id, role: 'assistant', metadata: { createdAt: 1 }, parts: [] }, true);
+      output.say({ type: 'text-start', id: '0' });
+    };
+    return { output, during, lose, messages, hold, begin, count: () => drafts };
   }
 
   test('are rare while nothing but words is said', async () => {
@@ -294,6 +307,36 @@ describe('drafts of what a log keeps that outlives the process', () => {
     output.begin({ id: 'o', role: 'assistant', metadata: { createdAt: 1 }, parts: [] }, true);
     await output.save('o');
     expect(await messages()).toEqual(['m', 'n', 'o']);
+  });
+
+  test('come in the order of the log also while the store still writes the draft of an earlier message', async () => {
+    const { output, messages, hold, begin } = await spoken();
+    const release = hold();
+    output.placed();
+    begin('n');
+    begin('o');
+    const saved = output.save('o');
+    release();
+    await saved;
+    await output.save('n');
+    expect(await messages()).toEqual(['m', 'n', 'o']);
+  });
+
+  test('wait for the draft before only once, however much is added while the store is slow', async () => {
+    const { output, messages, hold, begin, count } = await spoken();
+    const release = hold();
+    output.say(word('a '));
+    output.placed();
+    output.say(word('a '));
+    output.placed();
+    begin('n');
+    const placed = Array.from({ length: 20 }, () => {
+      output.say(word('a '));
+      return output.placed();
+    });
+    release();
+    await Promise.all(placed);
+    expect([await messages(), count()]).toEqual([['m', 'n'], 2]);
   });
 
   test('come as ever when the log has the message no longer', async () => {

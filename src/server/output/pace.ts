@@ -176,7 +176,10 @@ export class Drafts {
   private stored = 0;
   /** Whether no draft was written since the `start` of the message. */
   private isFirst = true;
+  /** The draft that is being written, with those that wait for it. */
   private writing: Promise<void> | null = null;
+  /** The message of the newest draft in `writing`. */
+  private drafted: Message | null = null;
 
   constructor(context: DraftsContext) {
     this.context = context;
@@ -264,13 +267,15 @@ export class Drafts {
   }
 
   /**
-   * Stores the message that is being written if the store does not have it yet. Call it before another message is stored or starts: the order of the first
-   * writes is the order of the stored messages.
+   * Stores the message that is being written if the store does not have it yet: at once, or after the draft that is being written. Call it before another
+   * message is stored or starts: the order of the first writes is the order of the stored messages. Resolves when the message is stored; null when nothing is
+   * being written.
    */
   place(): Promise<void> | null {
-    if (this.cancel && this.stored === 0) {
+    const message = this.context.message();
+    if (this.cancel && this.stored === 0 && message && message !== this.drafted) {
       this.drop();
-      this.write();
+      this.store(message);
     }
     return this.writing;
   }
@@ -294,23 +299,33 @@ export class Drafts {
   }
 
   private write(): void {
-    const { store, key, pace, onFault } = this.context;
     const message = this.context.message();
     this.isFirst = false;
     this.hasTime = false;
     // Only one draft is written at a time. If the store has not finished the last one, try again later.
     this.cancel = this.writing ? this.soon() : null;
-    if (this.writing || !message || message.parts.length === 0) return;
+    if (!this.writing && message) this.store(message);
+  }
+
+  /** Writes a draft of a message, after the draft that is being written. */
+  private store(message: Message): void {
+    const { store, key, pace, onFault } = this.context;
+    this.isFirst = false;
+    if (message.parts.length === 0) return;
+    this.drafted = message;
     // A draft that fails is not repeated, because the whole message is stored when it ends.
-    const { length } = message.parts;
     const put = async () => {
+      const { length } = message.parts;
       await store.putMessage(key, this.withSound(message));
       this.put(message, length);
     };
-    const write = () => put().catch(onFault);
-    this.writing = pace.spend(write).finally(() => {
+    const write = () => pace.spend(() => put().catch(onFault));
+    const writing = (this.writing ? this.writing.then(write) : write()).finally(() => {
+      if (this.writing !== writing) return;
       this.writing = null;
+      this.drafted = null;
     });
+    this.writing = writing;
   }
 
   private withSound(message: Message): Message {
