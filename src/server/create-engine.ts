@@ -1,4 +1,4 @@
-import { type BaseAgent, InMemoryCredentialService, isApp, Runner } from '@google/adk';
+import { type BaseAgent, InMemoryCredentialService, isApp, isWorkflow, Runner } from '@google/adk';
 import {
   type AgentRoot,
   checkAgentTool,
@@ -216,6 +216,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       limits,
       live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },
       driver,
+      isWorkflow: isWorkflow(agent),
       callsBack: looksAtOutputs(agent, plugins),
     },
   };

@@ -62,6 +62,8 @@ export interface SessionOptions {
   live: Partial<RunConfig>;
   /** How ADK runs the agent over a socket. */
   driver: Driver;
+  /** Whether the root is a workflow: each of its invocations continues by itself, also while calls of others wait. */
+  isWorkflow: boolean;
   /** Whether the application has, or may have, after-tool callbacks or output schemas, which must check the outputs of browser tools. */
   callsBack: boolean;
 }

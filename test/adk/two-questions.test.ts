@@ -110,6 +110,40 @@ describe.each(ORDERS)('two questions of different invocations of a workflow, %s'
 });
 
 describe.each(ORDERS)(
+  'two questions of different invocations that are answered with POST, %s',
+  (_order, order) => {
+    /** Two questions that a workflow asked over a socket, and the page of the user after it has changed to SSE. */
+    async function asked(ran: unknown[]) {
+      const server = await live([], [], { agent: shop(ran) });
+      const socket = await server.connect('?session=chat-1');
+      const parts: object[] = [];
+      for (const [index, name] of ['Ann', 'Bob'].entries()) {
+        socket.say(name);
+        const { toolCallId, input } = await socket.chunk('tool-input-available', index + 1);
+        const output = ['small', 'medium'][index];
+        parts.push({ type: 'tool-adk_request_input', toolCallId, state: 'output-available', input, output });
+      }
+      socket.close();
+      const ids = socket.chunks.flatMap((chunk) => (chunk.type === 'start' ? [chunk.messageId] : []));
+      const answer = async (message: number, given: (object | undefined)[]) => {
+        const messages = [{ id: ids[message], role: 'assistant', parts: given }];
+        const { status, chunks } = await server.post({ id: 'chat-1', messages });
+        expect(status).toBe(200);
+        return textOf(chunks);
+      };
+      return { parts, answer };
+    }
+
+    it('[T35] each continue in the response to their own answer', async () => {
+      const ran: unknown[] = [];
+      const { parts, answer } = await asked(ran);
+      for (const n of order) expect(await answer(n, [parts[n]])).toBe(`Ordered ${['small', 'medium'][n]}.`);
+      expect(ran).toEqual(order.map((n) => ['small', 'medium'][n]));
+    });
+  },
+);
+
+describe.each(ORDERS)(
   'two questions of a workflow that are answered while it continues a third one, %s',
   (_order, order) => {
     it('[T35] each continue their own invocation', async () => {

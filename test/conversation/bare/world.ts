@@ -116,6 +116,7 @@ export class World {
       limits: {} as SessionOptions['limits'],
       live: {},
       driver: setup.driver ?? 'live',
+      isWorkflow: false,
       callsBack: setup.callsBack ?? false,
     };
     const recovered = {

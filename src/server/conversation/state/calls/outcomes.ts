@@ -123,9 +123,10 @@ export class Outcomes {
       return;
     }
     if (record.agents?.within) this.requests.setDue();
+    // An HTTP response continues this invocation, too: it opens its run when every step is performed.
+    if (!record.agents?.within) owner.setInvocation(record.invocationId);
     if (!isHeard) return;
     const isComplete = !open.in(owner.id).some((other) => other.record.invocationId === record.invocationId);
-    if (!record.agents?.within) owner.setInvocation(record.invocationId);
     messages.expect(owner, isComplete);
     this.requests.setDue();
   }

@@ -90,7 +90,9 @@ export class Driver {
       calls.perform(step);
     } else {
       calls.requests.showNext();
-      if (open.size > 0) {
+      // Calls of other messages may wait since the page was connected with a socket. They belong to other invocations.
+      const { isWorkflow } = this.context.options;
+      if (isWorkflow ? open.hasIn(response.draft.id) : open.size > 0) {
         messages.finish(response.draft);
         this.endResponse();
       } else {
