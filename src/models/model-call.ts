@@ -160,7 +160,13 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
       const response = this.complete();
       const final: Step = { done: false, value: response };
       const taken = this.claim && releaseTakenIds(callsIn(response.content), this.claim);
-      this.end(taken ? taken.then(() => final) : final);
+      if (!taken) return this.end(final);
+      // The ids may be looked up in the store. Until that ends, the call can still be aborted, but the model is no longer silent.
+      this.cancelTimer();
+      taken.then(
+        () => this.isOver || this.end(final),
+        (error: unknown) => this.fail(error),
+      );
       return;
     }
     this.hasBegun = true;

@@ -6,6 +6,7 @@ import { guardConnection } from '../../src/models/live/guard.ts';
 import { callModel } from '../../src/models/model-call.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { answers, approve, only } from '../server/support/answers.ts';
+import { latch } from '../server/support/listen.ts';
 import { harness, say } from '../support/harness.ts';
 import { call, calls, ScriptedLiveConnection, ScriptedModel, text } from '../support/scripted-model.ts';
 
@@ -70,6 +71,22 @@ it('a model call releases the ids that the conversation has used, and no others'
   expect(idsIn(responses.at(-1)?.content?.parts)).toEqual([undefined, 'call_1', undefined]);
   // A model of the application may pass the request on to another one.
   expect(takeClaim(request)).toBeUndefined();
+});
+
+it('a model call that is aborted while the ids of its calls are looked up ends at once', async () => {
+  const request = requestWith([]);
+  const { open: looksUp, opened: lookedUp } = latch();
+  addClaim(request, () => {
+    looksUp();
+    return new Promise<boolean>(() => undefined);
+  });
+  const stop = new AbortController();
+  const run = callModel(new ScriptedModel([[call('act', {}, 'call_0')]]), request, { signal: stop.signal });
+  const response = run.next();
+  await lookedUp;
+  stop.abort();
+  expect(await response).toEqual({ done: true, value: undefined });
+  expect(await run.next()).toEqual({ done: true, value: undefined });
 });
 
 it('a live model gets the response to a call under its own id, also when the conversation has used that id', async () => {
