@@ -64,6 +64,8 @@ export class ScriptedModel extends BaseLlm {
   /** Whether the model has live connections of its own (option `connections`). Otherwise a live run calls the model turn by turn. */
   readonly nativeLive: boolean;
   readonly #turns: ScriptTurn[];
+  /** How many turns the script has, with those that were played. */
+  #length: number;
   readonly #connections: (BaseLlmConnection | Error)[];
 
   constructor(
@@ -72,6 +74,7 @@ export class ScriptedModel extends BaseLlm {
   ) {
     super({ model: options.model ?? 'scripted' });
     this.#turns = [...turns];
+    this.#length = turns.length;
     this.#connections = [...(options.connections ?? [])];
     this.nativeLive = options.connections !== undefined;
   }
@@ -79,6 +82,7 @@ export class ScriptedModel extends BaseLlm {
   /** Adds turns at the end of the script. */
   add(...turns: ScriptTurn[]): this {
     this.#turns.push(...turns);
+    this.#length += turns.length;
     return this;
   }
 
@@ -101,9 +105,8 @@ export class ScriptedModel extends BaseLlm {
     this.requests.push({ model, contents: copy(contents), config: copy(config ?? {}), stream });
     const turn = this.#turns.shift();
     if (turn === undefined) {
-      const { length } = this.requests;
       throw new Error(
-        `The model was called ${length} times, but the script has ${length - 1} turns. Add a turn for each call: ADK also calls it after each tool call.`,
+        `The model was called ${this.requests.length} times, but the script has ${this.#length} turns. Add a turn for each call: ADK also calls it after each tool call.`,
       );
     }
     const steps = typeof turn === 'function' ? turn(request, stream, signal) : turn;

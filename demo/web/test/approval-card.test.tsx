@@ -227,7 +227,10 @@ describe('an approval card', () => {
 
   test('counts a long time in minutes', async () => {
     await show({ ...ASKING, approval: { id: 'a1', descriptor: { expiresAt: Date.now() + 600_000 } } });
-    expect(card().querySelector('[role=timer]')?.textContent).toBe('10 min left');
+    const left = () => card().querySelector('[role=timer]')?.textContent;
+    expect(left()).toBe('10 min left');
+    await act(async () => vi.advanceTimersByTime(479_000));
+    expect(left()).toBe('2 min left');
   });
 
   test('runs out by itself where the server cannot tell, and what was decided goes on', async () => {

@@ -2,9 +2,12 @@
 import { act } from 'react';
 import { afterEach, expect, test, vi } from 'vitest';
 import { LoginForm } from '../src/sessions/login-form.tsx';
-import { mount } from './support/mount.tsx';
+import { mount, until } from './support/mount.tsx';
 
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
 
 const rejection = (status: number, code: string) => () =>
   Promise.resolve(Response.json({ error: { code, message: code } }, { status }));
@@ -25,4 +28,19 @@ test.each([
   const submit = () => document.querySelector('form')?.requestSubmit();
   await act(async () => submit());
   await vi.waitFor(() => expect(document.querySelector('[role=alert]')?.textContent).toBe(text));
+});
+
+test('the sign-in form says in Japanese what is wrong, with Japanese punctuation', async () => {
+  vi.spyOn(navigator, 'languages', 'get').mockReturnValue(['ja']);
+  vi.stubGlobal('fetch', rejection(500, 'internal'));
+  await mount(<LoginForm onEnter={() => expect.unreachable()} />);
+  const form = () => document.querySelector('form');
+  // The texts in Japanese are loaded when they are needed.
+  await until(() => expect(form()?.textContent).toContain('キー'));
+  await act(async () => form()?.requestSubmit());
+  await until(() =>
+    expect(form()?.querySelector('[role=alert]')?.textContent).toBe(
+      'サーバーで問題が起きました。再試行すると直ることがあります。',
+    ),
+  );
 });

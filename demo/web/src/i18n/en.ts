@@ -1,5 +1,5 @@
-/** A time in seconds, or in minutes when it is long. */
-const timeOf = (seconds: number) => (seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`);
+/** A time in seconds, or in whole minutes when it is long, which never exceed the time. */
+const timeOf = (seconds: number) => (seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`);
 
 /** Every text of the page in English. Its type says what the catalogue of each other language must have. */
 export const en = {
@@ -345,6 +345,7 @@ export const en = {
     label: 'Key',
     enter: 'Sign in',
     wrong: 'Wrong key',
+    failed: (title: string, text: string) => `${title}. ${text}`,
   },
 
   errors: {

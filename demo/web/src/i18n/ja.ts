@@ -1,8 +1,8 @@
 import type { Messages } from './en.ts';
 import { inJapanese } from './server-texts-ja.ts';
 
-/** A time in seconds, or in minutes when it is long. */
-const timeOf = (seconds: number) => (seconds < 120 ? `${seconds} 秒` : `${Math.ceil(seconds / 60)} 分`);
+/** A time in seconds, or in whole minutes when it is long, which never exceed the time. */
+const timeOf = (seconds: number) => (seconds < 120 ? `${seconds} 秒` : `${Math.floor(seconds / 60)} 分`);
 
 /** Every text of the page in Japanese. */
 export const ja: Messages = {
@@ -349,6 +349,7 @@ export const ja: Messages = {
     label: 'キー',
     enter: 'ログイン',
     wrong: 'キーが違います',
+    failed: (title, text) => `${title}。${text}`,
   },
 
   errors: {

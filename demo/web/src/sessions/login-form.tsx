@@ -43,7 +43,7 @@ export function LoginForm({ onEnter }: { onEnter: () => void }) {
         </label>
         {failure ? (
           <p role="alert" className="mt-2 text-sm text-bad">
-            {isWrong ? words.wrong : failureText(failure, errors)}
+            {isWrong ? words.wrong : failureText(failure, words, errors)}
           </p>
         ) : null}
         <Button type="submit" look="accent" className="mt-5 w-full">
@@ -60,8 +60,8 @@ function isKeyWrong(failure: unknown): boolean {
 }
 
 /** What failed when the key could not be checked: the network, or the server. */
-function failureText(failure: unknown, words: Messages['errors']): string {
+function failureText(failure: unknown, words: Messages['login'], errors: Messages['errors']): string {
   const error = failure instanceof Error ? failure : new Error(String(failure));
-  const { title, text } = plainError(error, words, 'conversation');
-  return `${title}. ${text}`;
+  const { title, text } = plainError(error, errors, 'conversation');
+  return words.failed(title, text);
 }
