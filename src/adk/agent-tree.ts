@@ -13,7 +13,6 @@ import {
   isLlmAgent,
   isRoutedAgent,
   isWorkflow,
-  type ToolNode,
   Workflow,
 } from '@google/adk';
 import { nearest } from '../protocol/options.ts';
@@ -27,6 +26,7 @@ import {
   nodesIn,
   nodeToolsOf,
 } from './agents.ts';
+import { checkToolNode, nodeToolRefusal } from './node-tools.ts';
 import { type ApprovalOverride, mayWait } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
@@ -205,6 +205,20 @@ export function pluginFault(plugins: unknown): string | null {
 }
 
 /**
+ * Throws for each node of a tree whose calls could run without the approval that they need: a tool that is itself a node of a workflow, and an agent or a
+ * tool inside a node that is used as a tool. `checkRunningNode` checks nodes that exist only at run time.
+ */
+export function checkNodes(root: AgentRoot, override: ApprovalOverride): void {
+  for (const node of nodesIn(root)) checkToolNode(node, root.name, override);
+  for (const agent of allAgentsIn(root)) {
+    for (const tool of isLlmAgent(agent) ? agent.tools : []) {
+      const refusal = nodeToolRefusal(tool);
+      if (refusal !== null) throw new Error(refusal);
+    }
+  }
+}
+
+/**
  * Throws when names of agents are ambiguous. The server finds the agent of a stored call by its name in one tree, so agents of one tree need different
  * names. ADK names the session of an agent that is used as a tool after the agent, so all these agents need different names, and none may have the name of
  * the app.
@@ -242,19 +256,12 @@ export function checkAgentTool(agent: BaseAgent, root: AgentRoot, appName: strin
   checkNames(agent, appName);
 }
 
-/** Refuses a node in which nothing can wait although it asks the user. `where` names the workflow or the agent that runs the node. */
+/** Checks who made the tool that a node is, and refuses a node that asks for a credential. `where` names the workflow or the agent that runs the node. */
 function checkNode(node: BaseNode, where: string): void {
-  if (isToolNode(node)) checkToolNode(node, where);
+  if (isToolNode(node) && !((node.tool as unknown) instanceof BaseTool)) {
+    throw foreign(`The tool ${nameOf(node.tool)}`);
+  }
   checkAuthNode(node, where);
-}
-
-/** Refuses a tool that is itself a node and may wait: ADK would run it without asking the user, or drop its question. */
-function checkToolNode({ tool }: ToolNode, where: string): void {
-  if (!((tool as unknown) instanceof BaseTool)) throw foreign(`The tool ${nameOf(tool)}`);
-  if (!mayWait(tool)) return;
-  throw new Error(
-    `The tool "${tool.name}" is a node ${where}, where it cannot wait for a user or a browser. Give the tool to an agent instead.`,
-  );
 }
 
 /** Refuses a node that asks for a credential itself. Only the call of a tool can wait for a sign-in, so the request of a node could not be answered. */

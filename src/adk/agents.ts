@@ -88,6 +88,6 @@ function isAgentNode(node: BaseNode): node is BaseAgent & BaseNode {
 }
 
 /** The node that a `ParallelWorker` runs for each item of its input. */
-function innerOf(worker: ParallelWorker): BaseNode {
+export function innerOf(worker: ParallelWorker): BaseNode {
   return (worker as unknown as { inner: BaseNode }).inner;
 }

@@ -5,6 +5,7 @@ export {
   checkAgentTool,
   checkCopy,
   checkNames,
+  checkNodes,
   knownTools,
   pluginFault,
   unknownTool,

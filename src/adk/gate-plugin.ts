@@ -8,7 +8,7 @@ import {
   getFunctionCalls,
   getFunctionResponses,
   type InvocationContext,
-  type LlmAgent,
+  isBaseAgent,
   type NodeContext,
   type PluginManager,
 } from '@google/adk';
@@ -18,6 +18,7 @@ import { hasBeforeToolCallbacks } from './callbacks.ts';
 import { type CredentialSource, NO_CREDENTIALS } from './credentials.ts';
 import { isUnreadable } from './history.ts';
 import { askedByNode, nodeQuestions } from './node-questions.ts';
+import { checkRunningNode, nodeToolRefusal } from './node-tools.ts';
 import {
   type ApprovalOverride,
   type Decision,
@@ -189,7 +190,7 @@ const NOTHING: Promise<undefined> = Promise.resolve(undefined);
 /** The functions by which the plugin checks, prepares and finds the agents of the server. */
 export interface GatedAgents {
   /** Prepares an agent that a workflow made while it ran, so that its calls pass the gates. */
-  prepare(agent: LlmAgent): void;
+  prepare(agent: BaseAgent): void;
   /**
    * Prepares an agent before it runs as a tool, because a toolset may have made it just now. Throws an error with a clear text when the agent cannot be
    * used as a tool.
@@ -278,10 +279,11 @@ export class GatePlugin extends BasePlugin {
     node: BaseNode;
     nodeContext: NodeContext;
   }): Promise<undefined> {
+    checkRunningNode(node, nodeContext, this.override);
     const active = this.activeIn(nodeContext.invocationContext);
     if (active) noteEmitted(nodeContext, active);
+    if (isBaseAgent(node)) this.agents.prepare(node);
     if (!isLlmNode(node)) return;
-    this.agents.prepare(node);
     pauseAsNode(node, (context) => this.activeIn(context));
   }
 
@@ -366,6 +368,8 @@ export class GatePlugin extends BasePlugin {
 
   /** Decides about one call by the current state of the session. */
   async decide(tool: BaseTool, args: Record<string, unknown>, context: Context): Promise<Decision> {
+    const refusal = nodeToolRefusal(tool);
+    if (refusal !== null) return refuse(tool, refusal);
     const { invocationContext, functionCallId } = context;
     if (!this.activeIn(invocationContext)?.run.live) return decide(tool, args, context, this.override);
     // In a live run, tools run outside ADK's loop: their state changes are in the stored session, not in the copy of the session that ADK's loop has.

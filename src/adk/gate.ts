@@ -30,6 +30,7 @@ import { guardAgentConfirmations, requestedBefore, takeConfirmationRequest } fro
 import { credentialsInside, LentCredentials, NO_CREDENTIALS, takeCredentialRequest } from './credentials.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
+import { guardNodes, nodeToolRefusal } from './node-tools.ts';
 import { addClaim, addFastPath } from './request-hooks.ts';
 import { approvalMessageOf, approvalTimeoutOf, decide, mayWait, unlessAborted } from './run.ts';
 import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
@@ -258,6 +259,8 @@ class Gated extends BaseTool {
   private async runInside(run: InnerRun, request: ToolRequest): Promise<unknown> {
     const { inner } = this;
     const { args, toolContext } = request;
+    const nodeRefusal = nodeToolRefusal(inner);
+    if (nodeRefusal !== null) throw new Error(nodeRefusal);
     const { asks, runsOn, waived, refusal } = await decide(inner, args, toolContext, run.override);
     if (refusal) throw new Error(refusal);
     const requested = requestedBefore(toolContext) !== undefined;
@@ -265,6 +268,7 @@ class Gated extends BaseTool {
       refuseInside(run, this.name, asks || requested, toolContext);
     if (waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
     noteInnerRun(run, toolContext.invocationContext);
+    guardNodes(toolContext.invocationContext, run.override);
     const output = await runDecided(inner, request, run.override);
     const callId = toolContext.functionCallId ?? '';
     if (takeCredentialRequest(toolContext, callId)) refuseInside(run, this.name, false, toolContext);

@@ -4,6 +4,7 @@ import {
   checkAgentTool,
   checkCopy,
   checkNames,
+  checkNodes,
   chooseDriver,
   findAgent,
   GatePlugin,
@@ -69,8 +70,9 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   if (fault) throw new TypeError(`The App "${app.name}" must have ${fault}.`);
   checkCopy(agent);
   checkNames(agent, appName);
-  checkTools(options, logger);
   const { toolsRequiringApproval } = options;
+  checkNodes(agent, toolsRequiringApproval);
+  checkTools(options, logger);
   for (const text of waitsInWorkflows(agent, toolsRequiringApproval)) logger.warn(text);
   for (const text of waitsInTools(agent, toolsRequiringApproval)) logger.warn(text);
   const prepare = (root: AgentRoot) => {

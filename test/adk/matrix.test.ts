@@ -53,7 +53,7 @@ describe('what cannot work is refused at start', () => {
     [
       'a tool that asks as a node of a Workflow that is used as a tool',
       { agent: withTool(new NodeTool(new Workflow({ name: 'flow', inputSchema, edges: [['START', pay]] }))) },
-      'The tool "pay" is a node of the workflow "flow", where it cannot wait for a user or a browser.',
+      '"pay" cannot run inside "flow", a node that is used as a tool',
     ],
     [
       'a node with authConfig that is used as a tool',

@@ -1,13 +1,4 @@
-import {
-  AgentTool,
-  FunctionTool,
-  LlmAgent,
-  type NodeContext,
-  NodeTool,
-  RequestInput,
-  SequentialAgent,
-  Workflow,
-} from '@google/adk';
+import { AgentTool, LlmAgent, type NodeContext, NodeTool, RequestInput, Workflow } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { call, ScriptedModel, text } from '../support/scripted-model.ts';
@@ -30,39 +21,6 @@ const asking = (name: string) =>
   desk(name, function ask() {
     return new RequestInput({ message: 'Which size?' });
   });
-
-it.each([[undefined], [['act']]])(
-  'a call inside a workflow that an agent without a place to pause uses as a tool is refused, with toolsRequiringApproval %j',
-  async (toolsRequiringApproval) => {
-    const ran: string[] = [];
-    const act = new FunctionTool({
-      name: 'act',
-      description,
-      requireConfirmation: toolsRequiringApproval === undefined,
-      execute: () => `${ran.push('act')}`,
-    });
-    const seller = new LlmAgent({
-      name: 'seller',
-      model: new ScriptedModel([[call('act', {}, 'act-1')], [text('It cannot.')]]),
-      tools: [act],
-    });
-    const inputSchema = z.object({ request: z.string() });
-    const workflow = new Workflow({ name: 'shop', description, inputSchema, edges: [['START', seller]] });
-    const model = new ScriptedModel([[call('shop', { request: 'tea' }, 'shop-1')], [text('Sold.')]]);
-    const banker = new LlmAgent({ name: 'banker', model, tools: [workflow] });
-    const bank = new SequentialAgent({ name: 'bank', description, subAgents: [banker] });
-    const outer = new ScriptedModel([[call('bank', { request: 'go' }, 'bank-1')], [text('So.')]]);
-    const agent = new LlmAgent({ name: 'assistant', model: outer, tools: [new AgentTool({ agent: bank })] });
-    const options = toolsRequiringApproval ? { toolsRequiringApproval } : {};
-    const chunks = await new Conversation(WAYS.SSE, agent, false, options).say('go');
-    expect(ran).toEqual([]);
-    expect(outputs(chunks)).toEqual([
-      {
-        'bank-1': 'act asks for an approval, which the agent "seller" cannot get while it is used as a tool.',
-      },
-    ]);
-  },
-);
 
 describe.each(Object.entries(WAYS))('over %s', (_way, way) => {
   const isLive = 'driver' in way && way.driver === 'live';

@@ -2,9 +2,8 @@ import { type BaseNode, type BaseTool, LlmAgent, NodeTool, Workflow } from '@goo
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { call, ScriptedModel, text } from '../../../support/scripted-model.ts';
-import { type Row, refused, works } from '../matrix.ts';
+import { type Row, works } from '../matrix.ts';
 import { textOf, the } from '../talk.ts';
-import { WAITING_KINDS } from '../waiting-kinds.ts';
 
 const description = 'Sells.';
 
@@ -12,14 +11,6 @@ const description = 'Sells.';
 function desk(tool: BaseTool | BaseNode): LlmAgent {
   const model = new ScriptedModel([[call('shop', { request: 'tea' }, 'shop-1')], [text('Well.')]]);
   return new LlmAgent({ name: 'assistant', model, tools: [tool] });
-}
-
-/** A workflow whose only node is an agent with these tools, which calls `act`. */
-function shopWith(tools: (BaseTool | BaseNode)[]): Workflow {
-  const model = new ScriptedModel([[call('act', { request: 'go' }, 'act-1')], [text('It cannot.')]]);
-  const seller = new LlmAgent({ name: 'seller', model, tools });
-  const inputSchema = z.object({ request: z.string() });
-  return new Workflow({ name: 'shop', description, inputSchema, edges: [['START', seller]] });
 }
 
 /** Nodes of ADK 2 that agents use as tools. */
@@ -40,29 +31,5 @@ export const NODE_TOOLS: Row[] = [
       }
     },
     'yes, driven turn by turn',
-  ),
-
-  refused(
-    'approval, browser tool or confirmation inside a node that is used as a tool',
-    'refused when called, named at start',
-    async (place) => {
-      for (const [index, { tool, whom }] of WAITING_KINDS.entries()) {
-        const ran: string[] = [];
-        const shop = shopWith([tool(() => `${ran.push('act')}`)]);
-        const warnings: string[] = [];
-        const logger = { info() {}, error() {}, warn: (line: string) => warnings.push(line) };
-        const { say } = await (index === 0 ? place.talk : place.afterKill).call(place, {
-          agent: desk(new NodeTool(shop)),
-          logger,
-        });
-        expect(warnings).toEqual([
-          'Calls of act by the agent "assistant > shop > seller" fail where they would wait: it runs inside a tool, in a place where ADK cannot resume it (in a Sequential, Parallel or Loop agent, in a node that is used as a tool, or in a tool that overrides runAsync of AgentTool).',
-        ]);
-        expect(the(await say(`go ${index}`), 'tool-output-error').errorText).toBe(
-          `act waits for ${whom}, but no call can wait inside a workflow that is used as a tool.`,
-        );
-        expect(ran).toEqual([]);
-      }
-    },
   ),
 ];

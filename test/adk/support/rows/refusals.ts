@@ -1,13 +1,4 @@
-import {
-  AgentTool,
-  App,
-  LlmAgent,
-  LoopAgent,
-  NodeTool,
-  ParallelAgent,
-  SequentialAgent,
-  Workflow,
-} from '@google/adk';
+import { AgentTool, App, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent, Workflow } from '@google/adk';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../../src/adk/index.ts';
@@ -95,13 +86,11 @@ export const REFUSALS: Row[] = [
       const live = () => new ScriptedModel([], { connections: [] });
       const speaker = (model: ScriptedModel | string = live()) =>
         new LlmAgent({ name: 'speaker', description: 'A speaker.', model });
-      const inputSchema = z.object({ request: z.string() });
       const office = new LlmAgent({ name: 'office', description: 'An office.', subAgents: [speaker()] });
       const tools = [
         new AgentTool({ agent: speaker() }),
         new AgentTool({ agent: speaker('gemini-live-2.5-flash') }),
         new AgentTool({ agent: office }),
-        new NodeTool(new Workflow({ name: 'shop', inputSchema, edges: [['START', speaker()]] })),
       ];
       for (const tool of tools) {
         const agent = new LlmAgent({ name: 'assistant', model: live(), tools: [tool] });
@@ -118,6 +107,19 @@ export const REFUSALS: Row[] = [
     await expect(place.talk({ agent })).rejects.toThrow(
       'The tool "act" is a node of the workflow "flow", where it cannot wait for a user or a browser.',
     );
+  }),
+
+  refused('an agent or a tool inside a node that is used as a tool', 'refused at start', async (place) => {
+    const clerk = new LlmAgent({ name: 'clerk', model: new ScriptedModel() });
+    const inputSchema = z.object({ request: z.string() });
+    for (const node of [clerk, act]) {
+      const shop = new Workflow({ name: 'shop', inputSchema, edges: [['START', node]] });
+      const agent = new LlmAgent({ name: 'assistant', model: new ScriptedModel(), tools: [shop] });
+      const start = node === clerk ? place.talk : place.afterKill;
+      await expect(start.call(place, { agent })).rejects.toThrow(
+        `"${node.name}" cannot run inside "shop", a node that is used as a tool`,
+      );
+    }
   }),
 
   refused(
