@@ -53,6 +53,33 @@ it('a model may repeat the id of a call that is older than the loaded history', 
   expect(ran).toEqual(['act', 'act']);
 });
 
+it('a plain call that is older than the loaded history keeps its id to itself', async () => {
+  const look = defineTool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
+  const talk = Array.from({ length: 12 }, (_, n) => [text(`Text ${n}.`)]);
+  const store = createMemoryStore();
+  store.close = async () => undefined;
+  const options = {
+    store,
+    history: { maxEvents: 4, maxBytes: 1_000_000 },
+    newId: () => crypto.randomUUID(),
+  };
+  const before = harness([[call('look', {}, 'call_0')], [text('Seen.')], ...talk], [look], options);
+  const first = await before.post(say('go'));
+  expect(only(first.chunks, 'tool-input-available').map(({ toolCallId }) => toolCallId)).toEqual(['call_0']);
+  for (const [n] of talk.entries()) await before.post(say(`more ${n}`, 'chat-1'));
+  await before.duologue.close();
+  // A counter may be older than the loaded history. A long id is random, as those of OpenAI are.
+  const random = 'call_W7ZQ8s2hKxT3mVbYc5NdEf4G';
+  const turns = ['call_0', random].flatMap((id) => [[call('look', {}, id)], [text('Seen.')]]);
+  const after = harness(turns, [look], options);
+  const ids: (string | undefined)[] = [];
+  for (const words of ['again', 'once more']) {
+    const { chunks } = await after.post(say(words));
+    ids.push(...only(chunks, 'tool-input-available').map(({ toolCallId }) => toolCallId));
+  }
+  expect([ids[0] === 'call_0', ids[1]]).toEqual([false, random]);
+});
+
 const requestWith = (taken: string[]): LlmRequest => {
   const request = { contents: [], toolsDict: {}, liveConnectConfig: {} } as unknown as LlmRequest;
   addClaim(request, async (id) => !taken.includes(id));

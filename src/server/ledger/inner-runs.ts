@@ -40,14 +40,21 @@ export function innerHost(
   };
 }
 
+/** Providers give calls random ids of at least this many characters. A shorter id, such as `call_0`, may be given twice in a conversation. */
+const RANDOM_ID_LENGTH = 20;
+
 /** Creates the function that reserves ids of calls for a conversation. */
 function claimer(store: Engine['store'], history: History): InnerHost['claimCallId'] {
   const claimed = new Set<string>();
   const isUsed = async (id: string): Promise<boolean> => {
     const session = await history.load();
     if (session.events.some((event) => concernsCall(event, id))) return true;
-    // The loaded events name every call of the session, unless there are older events, or an agent that is used as a tool has calls that wait.
-    const mayBeElsewhere = history.hasOlder(session) || innerAgentsIn(session.state).length > 0;
+    const hasOlder = history.hasOlder(session);
+    // Plain calls of older events are in no record, and reading all older events would cost too much for each call. So an id that may be a counter
+    // counts as used.
+    if (hasOlder && id.length < RANDOM_ID_LENGTH) return true;
+    // An agent that is used as a tool has a session of its own, and clients see only those of its calls that are recorded.
+    const mayBeElsewhere = hasOlder || innerAgentsIn(session.state).length > 0;
     return mayBeElsewhere && (await history.findCall(store, id)) !== null;
   };
   return async (id) => {
