@@ -237,7 +237,13 @@ const sources: Record<string, string> = {
       readonly items: string[] = [];
       readonly byName = new Map<string, number>();
       readonly place: Place = { line: 0 };
+      private readonly lists = new Map<string, string[]>();
       add() { this.count++; this.items.push(''); }
+      list() { return this.items; }
+      of(name: string) { return this.lists.get(name) ?? this.list(); }
+      where() { return this.place; }
+      copy() { return [...this.items]; }
+      sorted() { return this.items.toSorted(); }
     }`,
   'written/high.ts': `
     import type { Low } from './low.ts';
@@ -254,6 +260,13 @@ const sources: Record<string, string> = {
         byName.set('a', 1);
         place.line = 3;
         [low.count] = [4];
+        low.list().push('c');
+        low.of('d').length = 0;
+        const list = low.list();
+        list.sort();
+        low.where().line = 5;
+        low.copy().push('e');
+        low.sorted().push('f');
         this.count = low.count;
         return this.count;
       }
@@ -307,7 +320,7 @@ describe('the measurement', () => {
     expect(cyclesIn('three')).toEqual(['a b c']);
   });
 
-  test('finds each way in which an owner writes the field of another, and no write to its own', () => {
+  test('finds each way in which an owner writes the field of another, also one that a call returns, and no write to its own', () => {
     const lines = measured.writes.map(({ owner, field, at }) => `${owner} ${field} ${at.split(':')[1]}`);
     expect(lines).toEqual([
       'written/low Low.count 6',
@@ -319,6 +332,11 @@ describe('the measurement', () => {
       'written/low Low.byName 13',
       'written/low line 14',
       'written/low Low.count 15',
+      'written/low Low.items 16',
+      'written/low Low.lists 17',
+      'written/low Low.items 17',
+      'written/low Low.items 19',
+      'written/low line 20',
     ]);
   });
 });

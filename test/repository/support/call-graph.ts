@@ -1,11 +1,13 @@
-import { type Node, SyntaxKind } from 'typescript/unstable/ast';
+import { type CallExpression, type Node, SyntaxKind } from 'typescript/unstable/ast';
 import {
   isArrayLiteralExpression,
   isAssignmentOperator,
+  isAwaitExpression,
   isBinaryExpression,
   isBindingElement,
   isCallExpression,
   isClassDeclaration,
+  isConditionalExpression,
   isDeleteExpression,
   isElementAccessExpression,
   isFunctionDeclaration,
@@ -56,6 +58,9 @@ const MUTATING = new Set(
   'push pop shift unshift splice sort reverse fill copyWithin set add delete clear'.split(' '),
 );
 
+/** Methods that return an element of the array or map that they are called on. */
+const ELEMENT_READERS = new Set('get at find findLast'.split(' '));
+
 /**
  * Measures who calls whom, and who writes whose fields, between the owners of the files in a folder. Names are resolved by the
  * compiler; a member of an interface stands for the members of the classes that can be behind it; a closure counts as called by
@@ -77,6 +82,8 @@ class Graph {
   private readonly ownerOf: (path: string) => string | null;
   private readonly found = new Map<string, OwnerCall>();
   private readonly attributed = new Map<string, Set<Node>>();
+  /** For each function: the fields that it returns. */
+  private readonly returned = new Map<Node, Node[]>();
 
   constructor(compiled: Compiled, ownerOf: (path: string) => string | null) {
     this.compiled = compiled;
@@ -216,13 +223,40 @@ class Graph {
   /** The field that a write to an expression changes: the last in the chain that one of the owners declares. */
   private fieldOf(expression: Node): Node[] {
     const target = unwrapped(expression);
-    if (isElementAccessExpression(target)) return this.fieldOf(target.expression);
+    if (isElementAccessExpression(target) || isAwaitExpression(target))
+      return this.fieldOf(target.expression);
+    if (isCallExpression(target)) return this.fieldsReturned(target);
+    if (isConditionalExpression(target))
+      return [target.whenTrue, target.whenFalse].flatMap((value) => this.fieldOf(value));
+    if (isBinaryExpression(target))
+      return [target.left, target.right].flatMap((value) => this.fieldOf(value));
     if (isPropertyAccessExpression(target)) {
       const fields = this.compiled.refersTo(target.name).filter((field) => this.owner(field) !== null);
       return fields.length > 0 ? fields : this.fieldOf(target.expression);
     }
     if (!isIdentifier(target)) return [];
     return this.compiled.refersTo(target).flatMap((variable) => this.aliased(variable, target));
+  }
+
+  /** The fields that a call returns: those that the called functions return, or the list or map whose element a method of the library returns. */
+  private fieldsReturned({ expression: callee }: CallExpression): Node[] {
+    const name = isPropertyAccessExpression(callee) ? callee.name : callee;
+    const called = this.compiled
+      .refersTo(name)
+      .flatMap((each) => [each, ...this.flow.implementers(each), ...this.flow.heldBy(each)])
+      .filter((each) => this.owner(each) !== null);
+    if (called.length > 0) return called.flatMap((each) => this.returnedFields(each));
+    const isElement = isPropertyAccessExpression(callee) && ELEMENT_READERS.has(callee.name.text);
+    return isElement ? this.fieldOf(callee.expression) : [];
+  }
+
+  private returnedFields(called: Node): Node[] {
+    const known = this.returned.get(called);
+    if (known) return known;
+    this.returned.set(called, []);
+    const found = this.flow.returnedBy(called).flatMap((value) => this.fieldOf(value));
+    this.returned.set(called, found);
+    return found;
   }
 
   /** The field that a local variable was read from. */

@@ -61,6 +61,7 @@ export class FunctionFlow {
   private readonly compiled: Compiled;
   private readonly flows = new Map<Node, Set<Node>>();
   private readonly held = new Map<Node, Set<Node>>();
+  private readonly returnedValues = new Map<Node, Node[]>();
   private readonly linkedTypes = new Set<string>();
   private readonly members = new Map<Node, readonly Node[]>();
   private readonly classes: { declaration: Node; type: Type }[];
@@ -105,6 +106,11 @@ export class FunctionFlow {
       const members = compiled.property(each.type, name.text);
       return members.length > 0 && checker.isTypeAssignableTo(each.type, type) ? members : [];
     });
+  }
+
+  /** The values that a function returns, as expressions. */
+  returnedBy(called: Node): readonly Node[] {
+    return this.returnedValues.get(called) ?? [];
   }
 
   /** The arguments of a call with the parameters that they reach, as far as the called functions are known. */
@@ -216,6 +222,7 @@ export class FunctionFlow {
 
   /** A function returns a value: its body stands for what it returns, an accessor for itself. */
   private returns(from: ReturningFunction, value: Node): void {
+    this.returnedValues.set(from, [...this.returnedBy(from), value]);
     const result = isGetAccessorDeclaration(from) ? from : from.body;
     if (!result) return;
     for (const source of this.sources(value)) this.flow(source, result);
