@@ -364,3 +364,27 @@ it('[T21] [C9] a confirmation is closed, though the start of its call could not 
   // The ledger of these tests knows a confirmation by its call alone.
   expect([...world.wrong, ...world.clientView.atRest()]).toEqual([]);
 });
+
+it.each(['bidi', 'sse'] as const)(
+  '[B25] an answer over %s whose callbacks cannot start, because the start of its call could not be stored, is rejected',
+  (wire) => {
+    const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true, callsBack: true });
+    world.hasListener = true;
+    world.push({ type: 'joined' });
+    world.say('sse');
+    const [run] = world.runs;
+    if (!run) throw new Error('No run was opened.');
+    world.call(run, ['locate']);
+    run.defer();
+    run.end(null);
+    const [[toolCallId] = ['']] = world.clientView.calls;
+    world.failingKind = 'take';
+    world.answer(wire, [
+      { kind: 'decision', toolCallId, approved: true },
+      { kind: 'output', toolCallId, output: 'here' },
+    ]);
+    expect(world.requests.at(-1)).toMatchObject({ is: 'refused', error: { code: 'internal' } });
+    expect(world.callbacks).toEqual([]);
+    expect(world.wrong).toEqual([]);
+  },
+);

@@ -3,7 +3,7 @@ import type { Outcome } from '../../../src/adk/for-server.ts';
 import type { Answer, ProtocolError } from '../../../src/protocol/index.ts';
 import { insteadOf } from '../../../src/server/conversation/effect-runner.ts';
 import { ConversationState } from '../../../src/server/conversation/state/conversation-state.ts';
-import type { Effect, RequestRef } from '../../../src/server/conversation/state/effects.ts';
+import type { Effect, RequestRef, Write } from '../../../src/server/conversation/state/effects.ts';
 import type { Input, WriteResults } from '../../../src/server/conversation/state/inputs.ts';
 import type { SessionOptions } from '../../../src/server/engine.ts';
 import { OutputGuard } from '../../../src/server/output/output-guard.ts';
@@ -26,6 +26,9 @@ export interface Setup {
 
 type Writing = Extract<Effect, { type: 'store' | 'say-stored' | 'finish' | 'amend' }>;
 type Question = Extract<Effect, { type: 'check-sign-in' }>['question'];
+
+/** More often than this a state does not wake up while some time passes. */
+const MAX_WAKES = 1_000;
 
 /** Who asked for something: answered once, in one way. */
 class FakeRequest {
@@ -82,6 +85,8 @@ export class World {
   hasListener = false;
   isClosed = false;
   failing: 'no' | 'fault' | 'conflict' = 'no';
+  /** The kind of write that fails next, while every other one is stored. */
+  failingKind: Write['do'] | null = null;
   wakesAt: number | null = null;
   now = 1_000_000;
   private readonly guard = new OutputGuard();
@@ -251,7 +256,8 @@ export class World {
   /** Time passes, up to so many milliseconds, and the state wakes up when it wanted to. */
   pass(ms: number): void {
     const end = this.now + ms;
-    while (this.wakesAt !== null && this.wakesAt <= end) {
+    for (let count = 0; this.wakesAt !== null && this.wakesAt <= end; count++) {
+      if (count === MAX_WAKES) throw new Error(`The state wakes up again and again at ${this.now}.`);
       this.now = Math.max(this.now, this.wakesAt);
       this.wakesAt = null;
       this.push({ type: 'time' });
@@ -308,8 +314,7 @@ export class World {
         if (effect.type === 'finish' && !guard.mayFinish(effect.message.id)) return;
         if (this.isHeld) this.writing = effect;
         else {
-          const how = this.failing;
-          this.failing = 'no';
+          const how = this.fate(effect);
           if (how !== 'no') this.note('    is not written');
           this.finished(effect, how);
         }
@@ -390,6 +395,17 @@ export class World {
       case 'log':
         return;
     }
+  }
+
+  /** Whether a write is stored, while the store is not held. */
+  private fate(effect: Writing): World['failing'] {
+    const { failing, failingKind } = this;
+    if (effect.type === 'store' && effect.writes.some((write) => write.do === failingKind)) {
+      this.failingKind = null;
+      return 'fault';
+    }
+    this.failing = 'no';
+    return failing;
   }
 
   private begun(request: FakeRequest): void {

@@ -280,6 +280,9 @@ export class Calls {
     context.emit({ type: 'release-lock', callId });
     const call = open.get(callId);
     if (!call) return;
+    // The callbacks got no output, so the client must send its answer again.
+    const pending = call.takeAcknowledgement();
+    if (pending) context.settleRequest(pending, false);
     if (!isFailure) {
       open.settle(call);
       return;
