@@ -229,9 +229,53 @@ const disk: Doing[] = [
       world.failing = 'fault';
     },
   ],
+  ...(['take', 'take', 'append-outcome', 'decide', 'show'] as const).map(
+    (kind): Doing => [
+      `the next "${kind}" will fail`,
+      always,
+      (world) => {
+        world.failingKind = kind;
+      },
+    ],
+  ),
   ['a call is written down', ({ apart }) => apart.length > 0, (world) => world.finishApart(true)],
   ['a call is written down', ({ apart }) => apart.length > 0, (world) => world.finishApart(true)],
   ['a call cannot be written down', ({ apart }) => apart.length > 0, (world) => world.finishApart(false)],
+];
+
+/** Does the next action of the server, the model or the clock that is due; false when none is. */
+export function goOn(world: World): boolean {
+  const run = liveRun(world);
+  if (world.isWriting) world.finishWrite('no');
+  else if (world.apart.length > 0) world.finishApart(true);
+  else if (world.questions.length > 0) world.signIn('signed-in');
+  else if (world.slot === null && world.line.length > 0) world.grant();
+  else if (world.tools.length > 0) world.endTool('output');
+  else if (world.callbacks.length > 0) world.endCallbacks('output');
+  else if (run?.is === 'opening') run.open();
+  else if (run?.is === 'closing') run.end(null);
+  else if (run && run.made.length > 0) run.defer();
+  else if (run && run.inside.length > 0) run.answer();
+  else if (run?.mayPause) run.end(null);
+  else if (run?.driver === 'turn' && run.maySpeak) run.complete();
+  else if (run?.mustStop) run.stop();
+  else if (run && run.owes > 0 && !run.isWaiting) run.complete();
+  else if (world.openCalls.length === 0 && world.wakesAt !== null) world.pass(1_000);
+  else return false;
+  return true;
+}
+
+/** The next thing that a call needs on its way: without it few calls would reach their tools. */
+const onwards: Doing = [
+  'a call comes further',
+  (world) => {
+    const run = liveRun(world);
+    const isCalling = run !== undefined && run.made.length + run.inside.length > 0;
+    return isCalling || world.openCalls.length > 0;
+  },
+  (world) => {
+    goOn(world);
+  },
 ];
 
 const end: Doing = [
@@ -296,8 +340,9 @@ export const anything: fc.Arbitrary<fc.Command<World, World>> = fc
     { weight: 8, arbitrary: fc.constantFrom(...person) },
     { weight: 2, arbitrary: fc.constantFrom(...page) },
     { weight: 20, arbitrary: fc.constantFrom(...model) },
-    { weight: 6, arbitrary: calls },
-    { weight: 8, arbitrary: answers },
+    { weight: 10, arbitrary: calls },
+    { weight: 16, arbitrary: answers },
+    { weight: 30, arbitrary: fc.constant(onwards) },
     { weight: 10, arbitrary: fc.constantFrom(...server) },
     { weight: 6, arbitrary: fc.constantFrom(...disk) },
     { weight: 1, arbitrary: fc.constantFrom(...elsewhere) },

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anything, liveRun } from './commands.ts';
+import { anything, goOn } from './commands.ts';
 import { type Setup, World } from './world.ts';
 
 /** Rounds after which a state that does not come to rest never will. */
@@ -61,34 +61,13 @@ function endingWell(world: World): string[] {
 function bringToRest(world: World): string | null {
   world.isHeld = false;
   world.failing = 'no';
+  world.failingKind = null;
   if (!world.hasListener) {
     world.hasListener = true;
     world.push({ type: 'joined' });
   }
-  for (let round = 0; round < MAX_ROUNDS; round++) if (!goOn(world)) return null;
+  for (let round = 0; round < MAX_ROUNDS; round++) if (!goOn(world) && !answerOpen(world)) return null;
   return 'it does not come to rest';
-}
-
-/** Does the next action that is due; false when none is. */
-function goOn(world: World): boolean {
-  const run = liveRun(world);
-  if (world.isWriting) world.finishWrite('no');
-  else if (world.apart.length > 0) world.finishApart(true);
-  else if (world.questions.length > 0) world.signIn('signed-in');
-  else if (world.slot === null && world.line.length > 0) world.grant();
-  else if (world.tools.length > 0) world.endTool('output');
-  else if (world.callbacks.length > 0) world.endCallbacks('output');
-  else if (run?.is === 'opening') run.open();
-  else if (run?.is === 'closing') run.end(null);
-  else if (run && run.made.length > 0) run.defer();
-  else if (run && run.inside.length > 0) run.answer();
-  else if (run?.mayPause) run.end(null);
-  else if (run?.driver === 'turn' && run.maySpeak) run.complete();
-  else if (run?.mustStop) run.stop();
-  else if (run && run.owes > 0 && !run.isWaiting) run.complete();
-  else if (world.openCalls.length === 0 && world.wakesAt !== null) world.pass(1_000);
-  else return answerOpen(world);
-  return true;
 }
 
 /** What waits for the person or the browser is answered, or runs out of time. */
