@@ -388,3 +388,35 @@ it.each(['bidi', 'sse'] as const)(
     expect(world.wrong).toEqual([]);
   },
 );
+
+it.each([
+  ['live', 'cannot be read'],
+  ['turn', 'cannot be read'],
+  ['live', 'come from someone who is signed out'],
+  ['turn', 'come from someone who is signed out'],
+] as const)(
+  '[C6] with the driver "%s" a message whose calls have timed out ends, though the posted answers that found them late %s',
+  (driver, why) => {
+    const isRead = why !== 'cannot be read';
+    const world = new World({ driver, approvals: 'sequential', whenBusy: 'queue', isEager: !isRead });
+    world.hasListener = true;
+    world.push({ type: 'joined' });
+    world.say('bidi');
+    const [run] = world.runs;
+    if (!run) throw new Error('No run was opened.');
+    if (run.is === 'opening') run.open();
+    world.call(run, ['play']);
+    run.defer();
+    if (isRead) world.finishApart(true);
+    run.end(null);
+    world.hasListener = false;
+    world.push({ type: 'left' });
+    world.pass(61_000);
+    const [[toolCallId] = ['']] = world.clientView.calls;
+    if (!isRead) world.failingKind = 'decide';
+    world.answer('sse', [{ kind: 'decision', toolCallId, approved: true }]);
+    if (isRead) world.signIn('signed-out');
+    expect(world.requests.at(-1)?.is).toBe('refused');
+    expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+  },
+);

@@ -37,10 +37,14 @@ export class FakeRun {
   readonly made: MadeCall[] = [];
   /** Calls that ADK answers itself, and what it answers. */
   readonly inside: (MadeCall & { error?: string })[] = [];
+  /** Calls of an interrupted turn that the gate had not seen when it was interrupted. After the end of the turn none of them comes. */
+  readonly interrupted = new Set<string>();
   /** Calls that wait to be written down. */
   readonly tickets = new Map<Ticket, MadeCall>();
   /** Whether a run that goes turn by turn ends when its calls are written down. */
   private isPausing = false;
+  /** The person interrupted, and the turn has not ended. */
+  private isMuted = false;
   private turn = 0;
   private readonly waiting = new Map<string, number>();
   private readonly push: (input: Input) => void;
@@ -111,6 +115,7 @@ export class FakeRun {
     for (const call of calls) {
       const isInside = this.driver === 'turn' && call.name === 'weather';
       (isInside ? this.inside : this.made).push(call);
+      if (this.isMuted) this.interrupted.add(call.id);
       // What it still calls of a turn that was interrupted, it does not wait for.
       if (this.driver === 'live') this.waiting.set(call.id, this.mustStop ? -1 : this.turn);
     }
@@ -167,7 +172,7 @@ export class FakeRun {
     }
     this.endTurn();
     this.tell({ outputTranscription: { text: 'End.', finished: true } });
-    this.tell({ turnComplete: true });
+    this.turnComplete();
   }
 
   /** The model stops, because it was interrupted or heard the user. */
@@ -175,7 +180,7 @@ export class FakeRun {
     if (!this.mustStop) this.endTurn();
     this.mustStop = false;
     this.tell({ interrupted: true });
-    this.tell({ turnComplete: true });
+    this.turnComplete();
   }
 
   cancel(id: string): void {
@@ -216,6 +221,12 @@ export class FakeRun {
     this.owes = Math.max(1, this.owes);
   }
 
+  /** The state decides to mute the model. On a slow disk the model learns of it later, when `mute` is called. */
+  interrupt(): void {
+    for (const { id } of this.made) this.interrupted.add(id);
+    this.isMuted = true;
+  }
+
   mute(): void {
     this.mustStop = true;
     this.owes = 0;
@@ -225,6 +236,12 @@ export class FakeRun {
   /** Whatever a live model begins to say or calls, it comes to the end of. */
   private speaks(): void {
     if (this.driver === 'live' && this.is === 'open' && !this.mustStop) this.owes = Math.max(1, this.owes);
+  }
+
+  private turnComplete(): void {
+    this.isMuted = false;
+    this.interrupted.clear();
+    this.tell({ turnComplete: true });
   }
 
   private endTurn(): void {

@@ -229,7 +229,7 @@ const disk: Doing[] = [
       world.failing = 'fault';
     },
   ],
-  ...(['take', 'take', 'append-outcome', 'decide', 'show'] as const).map(
+  ...(['take', 'take', 'append-outcome', 'decide', 'show', 'store-message', 'store-message'] as const).map(
     (kind): Doing => [
       `the next "${kind}" will fail`,
       always,

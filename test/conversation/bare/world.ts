@@ -164,6 +164,7 @@ export class World {
     for (const run of this.runs) for (const { id } of run.inside) this.ledger.inside.add(id);
     const effects = this.state.apply(input, () => this.now);
     if (input.type === 'interrupt') this.queue.push({ type: 'hushed' });
+    for (const effect of effects) if (effect.type === 'mute') this.runOf(effect.n)?.interrupt();
     this.queue.push(...effects);
     this.pump();
   }
@@ -299,7 +300,9 @@ export class World {
         this.isPosted = false;
         return;
       case 'say':
-        if (guard.maySend(effect.messageId, effect.chunk)) clientView.say(effect.chunk);
+        if (!guard.maySend(effect.messageId, effect.chunk)) return;
+        if (effect.chunk.type === 'tool-input-start') this.announced(effect.chunk.toolCallId);
+        clientView.say(effect.chunk);
         return;
       case 'say-deltas':
         for (const chunk of effect.chunks) if (guard.maySend(effect.messageId, chunk)) clientView.say(chunk);
@@ -395,6 +398,12 @@ export class World {
       case 'log':
         return;
     }
+  }
+
+  /** A call of a turn that the person interrupted is announced in no message. */
+  private announced(callId: string): void {
+    if (this.runs.some(({ interrupted }) => interrupted.has(callId)))
+      this.wrong.push(`[B6] ${callId} of an interrupted turn is told`);
   }
 
   /** Whether a write is stored, while the store is not held. */

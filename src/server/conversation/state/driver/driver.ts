@@ -138,10 +138,13 @@ export class Driver {
 
   /** Handles the end of the HTTP response. If a client listens, the calls that the response left open continue. */
   endResponse(): void {
-    const { context } = this;
+    const { context, messages, open } = this;
+    const { active } = messages;
     this.response = null;
     context.endResponse();
-    this.messages.endLeftovers();
+    // The calls of the active message have timed out for a request that is rejected now, so the agent does not continue the message.
+    if (active && !messages.isWorking && !open.hasIn(active.id)) messages.deactivate();
+    messages.endLeftovers();
     if (context.hasListener) this.calls.takeUp();
   }
 

@@ -163,12 +163,15 @@ export class Answers {
     return steps;
   }
 
-  /** Rejects a request with answers, and ends its reading. */
+  /** Rejects a request with answers, and ends its reading. Messages that only a response would have continued end. */
   reject({ request, wire, late }: GivenAnswers, error: ProtocolError): void {
     this.publishLate(late);
     this.context.reject(request, error);
     this.areRead = false;
-    if (this.context.policyFor(wire).hasResponse) this.starting.finishReading();
+    if (!this.context.policyFor(wire).hasResponse) return;
+    this.starting.finishReading();
+    // The calls of `late` have ended, and no response continues their messages.
+    this.driver.endResponse();
   }
 
   /** Sends clients the errors of calls that timed out, because no response reports them. */
@@ -205,27 +208,24 @@ export class Answers {
     purpose: DecisionPurpose,
     { verdicts = [], unfinished = null, isAccepted }: WriteResults,
   ): void {
-    const { context, messages, open, calls, driver } = this;
+    const { messages, open, calls, driver } = this;
     const { given, isSignedIn } = purpose;
     const { request, late } = given;
     const isInterrupted = this.starting.finishReading();
     const { steps, rejected } = calls.decisions.apply(given, verdicts);
     if (!isSignedIn) {
-      const ended = steps.map((step) =>
-        step.next === 'end' ? calls.outcomes.endQuietly(step.call, step.outcome) : null,
+      const ended = steps.flatMap((step) =>
+        step.next === 'end' ? [calls.outcomes.endQuietly(step.call, step.outcome)] : [],
       );
-      this.publishLate([...late, ...ended.filter((one) => one !== null)]);
-      context.reject(request, new ProtocolError('unauthorized', NO_LONGER_SIGNED_IN));
-      return driver.endResponse();
+      const error = new ProtocolError('unauthorized', NO_LONGER_SIGNED_IN);
+      return this.reject({ ...given, late: [...late, ...ended] }, error);
     }
     const target = steps[0]?.call.record.messageId ?? late[0]?.messageId;
     const owner = target === undefined ? undefined : messages.get(target)?.message;
     const message = owner ?? (open.size === 0 ? unfinished : null);
     if (!message) {
-      this.publishLate(late);
       const isOver = rejected.length === 0 && open.size === 0;
-      context.reject(request, isOver ? new NothingOpen() : nothingCounts(rejected));
-      return driver.endResponse();
+      return this.reject(given, isOver ? new NothingOpen() : nothingCounts(rejected));
     }
     const draft = messages.add(message);
     this.warn(request, rejected);
