@@ -189,8 +189,8 @@ export function checkCopy(root: unknown): void {
 }
 
 /**
- * Describes valid plugins if a value is not a list of them, else returns null. The server reads from the class of a plugin which callbacks it has, so each must
- * come from the copy of ADK that this module imports.
+ * Returns null for a list of plugins; for any other value, a phrase that says what it must be, for an error text. The server compares the callbacks of a plugin
+ * with those of `BasePlugin` to see which ones it defines, so each plugin must come from the copy of ADK that this module imports.
  */
 export function pluginFault(plugins: unknown): string | null {
   if (!Array.isArray(plugins)) return PLUGINS;

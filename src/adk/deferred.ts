@@ -143,8 +143,9 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
 }
 
 /**
- * The error text for a tool that requests a credential although the user has already signed in for its call. A call can ask for one sign-in only. The
- * credential of that sign-in is saved, so the model can call the tool again, and the new call asks for the next sign-in.
+ * The error text for a tool that requests a credential although the user has already signed in for its call. A call can ask for one sign-in only, but the
+ * model can call the tool again, and the new call can ask for another. A credential that the tool has got so far is saved, so the new call need not ask for
+ * it again.
  */
 function needsAnotherSignIn(tool: string, config: AuthConfig, lent: LentCredentials): string {
   if (lent.has(config)) return `The sign-in did not help: ${tool} asked for the same credential again.`;

@@ -47,7 +47,7 @@ export const ERRORS = {
   bad_image: { status: 422, retryable: false },
   /** The bytes of a file are not what its type says, or the file is empty or not valid base64. */
   bad_file: { status: 422, retryable: false },
-  /** The sound is not 16 kHz, mono, 16-bit PCM. */
+  /** The sound is not 16 kHz, mono, 16-bit PCM, or it came after `audio_control` `stop`. */
   bad_audio: { status: 422, retryable: false },
   /** `GET /live` was not upgraded to a WebSocket (E8). A server never closes a socket with this code. */
   upgrade_required: { status: 426, close: 4426, retryable: false },

@@ -11,7 +11,7 @@ export type ToolCallState =
   | 'output-error'
   | 'output-denied';
 
-/** The events in the life of a tool call. With `deny` the user denies the call; with `refuse` the denied call ends. */
+/** The events in the life of a tool call. With `deny` the user denies the call. The denied call then ends with `fail`, or with `refuse` as `output-denied`. */
 export type ToolCallEvent = 'input' | 'ask' | 'approve' | 'deny' | 'progress' | 'output' | 'fail' | 'refuse';
 
 /** The life cycle of a tool call: every transition that exists. */

@@ -10,7 +10,7 @@ const TEXTS = {
   unsupported: 'This browser does not support this use of a microphone, camera, screen or loudspeaker.',
   worklet:
     'The audio worklet could not be loaded. Serve its file, and set the option "workletUrl" ("workletUrls" of a voice) to its URL.',
-  unplugged: 'The {device} was unplugged or switched off.',
+  unplugged: 'The {device} was disconnected, switched off, or is no longer shared.',
 };
 
 /** Why the user cannot talk with the agent, or why the page cannot use a microphone, camera, screen or loudspeaker. */

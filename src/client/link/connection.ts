@@ -100,7 +100,7 @@ export class Connection {
     return this.#state;
   }
 
-  /** The session of this connection; null before the server has created one. */
+  /** The id of the session: the one that `connect` was given, later the one in the server's session info. Null while there is neither. */
   get sessionId(): string | null {
     return this.#sessionId;
   }

@@ -21,8 +21,8 @@ const MAX_REQUESTS = 64;
 const MAX_REJECTIONS = 10;
 
 /**
- * The requests that the server has neither accepted nor rejected, in order. It is safe to send a request again, because the server
- * remembers the ids of the requests that it accepted.
+ * The requests that the server has neither accepted nor finally rejected, in order. A request that was rejected because its session is moving stays
+ * here. It is safe to send a request again, because the server remembers the ids of the requests that it accepted.
  */
 export class Outbox {
   #entries: Entry[] = [];

@@ -30,7 +30,7 @@ export class StreamPosition {
   /** The chunk id after which the next link continues, once the reset has arrived. */
   #afterReset: string | null = null;
 
-  /** The id of the last chunk, after which a new link continues; null before the first link. */
+  /** The id after which a new link continues: that of the last chunk, or an id that no chunk has, to ask for a reset; null before the first link. */
   get last(): string | null {
     return this.#last;
   }

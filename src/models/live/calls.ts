@@ -136,7 +136,7 @@ export class LiveCalls {
       this.byId.set(id, before);
       if (!before.ids.includes(id)) before.ids.push(id);
       if (before.ids.length > MAX_OPEN)
-        throw new Error(`The live model sent one call more than ${MAX_OPEN} times.`);
+        throw new Error(`The live model repeated the call "${call.name}" more than ${MAX_OPEN} times.`);
       if (before.response) responses.push({ ...before.response, id });
     }
     return { fresh, responses };

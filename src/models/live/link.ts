@@ -226,7 +226,7 @@ export class LiveLink {
     // The connection ends when the server announces the close of `limits.tries` sockets in a row, each within `STABLE_MS` after it opened.
     this.tries = this.isStable(state, now) ? 0 : this.tries + 1;
     if (this.tries >= this.limits.tries) {
-      const message = `The live model announced the close of ${this.tries} connections in a row, each within ${STABLE_MS} ms.`;
+      const message = `The live model announced the close of ${this.tries} connections in a row, each within ${STABLE_MS} ms after it opened.`;
       return this.end(this.isBusy ? new ModelFailure('UNREACHABLE', message) : null);
     }
     const first = this.isBusy ? 0 : FIRST_WAIT_MS;

@@ -28,7 +28,7 @@ export interface SignInState {
   redirectUri: string;
   /** Whether the user had approved the call before the sign-in began. */
   isApproved: boolean;
-  /** The configuration that the tool asked with (`configurationOf`). The code of the provider is exchanged only with an equal configuration. */
+  /** A text that identifies the credential configuration of the tool (`configurationOf`). The authorization code is exchanged only for an equal configuration. */
   configuration: string;
 }
 
@@ -126,9 +126,8 @@ export class ToolSignIns implements CredentialSource {
     code: string,
     call: CallRecord,
   ): string {
-    // A tool may ask for several credentials in turn. Then `call.answer` is the answer of the previous sign-in, whose `before` has the user's own answer.
-    const answer = this.answerIn(call.answer)?.before.answer ?? call.answer;
-    const before = { isApproved, answer };
+    // A call can ask for one sign-in only, so `call.answer` is the user's own answer to what the call asked before.
+    const before = { isApproved, answer: call.answer };
     const given: SignInAnswer = { callId, verifier, redirectUri, configuration, code, before };
     return this.sealer.seal(ANSWER, given);
   }

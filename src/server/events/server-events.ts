@@ -32,8 +32,8 @@ export interface ServerEventFields {
   /** An approval request is shown to the user. */
   'approval-requested': EventRecord & { approvalId: string; expiresAt: number | null };
   /**
-   * An approval request was decided, or expired. `by` is the user; or the application and the person in whose name it decided; or null when no decision came
-   * in time, or the call ended before.
+   * An approval request was decided, or expired. `by` is the user; or the application and the person in whose name it decided; or null when it
+   * expired: no decision came in time, the call ended before a decision, or the user who decided had signed out.
    */
   'approval-decided': EventRecord & {
     approvalId: string;

@@ -38,7 +38,7 @@ export class NodeLease {
   /** Until this time (by the monotonic clock of this process) no other node takes over the sessions of this node. */
   #sureUntil = Number.NEGATIVE_INFINITY;
   readonly #onSure = new Set<() => void>();
-  /** How many milliseconds the clock of this machine is behind that of the store. */
+  /** How many milliseconds the clock of this machine is behind that of the store, negative if it is ahead; 0 while they differ by at most `CLOCK_MS`. */
   #behindMs = 0;
 
   constructor(context: LeaseContext) {

@@ -200,7 +200,10 @@ export class ClusterNode implements Lease {
     return created;
   }
 
-  /** Passes a session that this node owns to the heir, or to a node that can use the hub if this one cannot, and then throws `Elsewhere`. */
+  /**
+   * Keeps the session on this node, or throws `Elsewhere`. With an heir, because this node is shutting down, passes the session to it first. If this node
+   * cannot use the hub and another node can, releases the session first.
+   */
   async #passOn(key: OwnedKey, heir: NodePlace | null): Promise<void> {
     if (heir) {
       // Two steps: acquire the session for this node, then pass it to the heir. Acquiring it directly for the heir would give the session a new

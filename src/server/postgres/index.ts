@@ -56,7 +56,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
       await client.query(removeBlank(quote(schema)), [now?.() ?? null]);
     });
     const store = new PostgresStore(db, quote(schema), url, now);
-    // Several trials at once use several connections. With a single connection a pooler that loses prepared statements would not fail.
+    // Several trials at once use several connections. With a single connection, a pooler that loses prepared statements would go unnoticed.
     await Promise.all(Array.from({ length: TRIALS }, () => tryOut(store)));
     return store;
   } catch (cause) {

@@ -354,7 +354,7 @@ export function checkSessionId(id: unknown, field: string, mostLength: number): 
   return id;
 }
 
-/** Returns an id for a session whose client sent none. It contains the user name, or its hash if the name does not fit. */
+/** Returns an id for a session whose client sent none. It contains the user name, or its hash if the name is too long or has half of a surrogate pair. */
 export function newSessionId(user: string, unique: string, mostLength: number): string {
   const id = `session_${user}_${unique}`;
   if (id.length <= mostLength && !HALF_CHARACTER.test(id)) return id;

@@ -65,7 +65,7 @@ export interface Session {
 
   /** Accepts a user message that was sent with POST. Resolves with its response when its turn starts. */
   post(message: PostedMessage): Promise<SseResponse>;
-  /** Accepts answers that were sent with POST. Resolves with the response that continues their message. */
+  /** Accepts answers that were sent with POST. Resolves with the response that continues the message of the answered calls. */
   postAnswers(answers: Answer[], from: AnsweredBy): Promise<SseResponse>;
   /** Accepts a POST that asks to continue an assistant message that was cut off. Resolves with its response. */
   postContinuation(continuation: PostedContinuation): Promise<SseResponse>;

@@ -178,7 +178,7 @@ class UnfinishedFrame {
     this.hasEnded = true;
   }
 
-  /** Records a piece of `bytes` bytes. Returns how many bytes of the now unfinished frame have arrived, and whether a frame ended in this piece. */
+  /** Records a piece of `bytes` bytes. Returns how many bytes of the now unfinished frame have arrived (0 below `WORTH_COUNTING`), and whether a frame ended in this piece. */
   push(bytes: number): { bytes: number; isNew: boolean } {
     const isNew = this.hasEnded;
     this.bytes += bytes;
