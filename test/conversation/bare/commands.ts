@@ -34,7 +34,7 @@ class Act implements fc.Command<World, World> {
 const always = () => true;
 
 /** The run that is not over, if there is one. */
-export function liveRun({ runs }: World): FakeRun | undefined {
+function liveRun({ runs }: World): FakeRun | undefined {
   return runs.findLast(({ is }) => is !== 'over');
 }
 
