@@ -1320,6 +1320,56 @@ describe('the transport', () => {
     expect(w.server.framesOf('interrupt')).toHaveLength(1);
   });
 
+  test('[B32] a user message and a rewind of another page reach onData, those that this page caused do not', async () => {
+    const reported: unknown[] = [];
+    const w = world(sdk, {
+      onData: (chunk) => {
+        if (chunk.type === 'data-message') reported.push([chunk.type, chunk.data.message.id]);
+        if (chunk.type === 'data-rewind') reported.push([chunk.type, chunk.data.messageId]);
+      },
+    });
+    const userMessage = (id: string): Chunk => ({
+      type: 'data-message',
+      data: { message: { id, role: 'user', parts: [{ type: 'text', text: 'hi' }] } },
+      transient: true,
+    });
+    const rewind = (messageId: string): Chunk => ({
+      type: 'data-rewind',
+      data: { messageId },
+      transient: true,
+    });
+    void w.chat.sendMessage({ text: 'hi' });
+    await w.settle();
+    w.server.say(userMessage('id-1'), START, ...text('t', 'Hello.'), FINISH, null);
+    await w.settle();
+    void w.chat.regenerate();
+    await w.settle();
+    w.server.say(rewind('id-1'), userMessage('id-1'), { type: 'start', messageId: 'a2' });
+    w.server.say(...text('t', 'Hi!'), FINISH, null);
+    await w.settle();
+    expect([reported, w.transport.isOutOfOrder, w.last()]).toEqual([[], false, ['Hi!']]);
+
+    w.server.say(rewind('id-1'), userMessage('theirs'));
+    await w.settle();
+    expect(reported).toEqual([
+      ['data-rewind', 'id-1'],
+      ['data-message', 'theirs'],
+    ]);
+    expect(w.transport.isOutOfOrder).toBe(false);
+  });
+
+  test('a user message of another page that comes before the answer to one of this page is out of order', async () => {
+    const w = world(sdk);
+    void w.chat.sendMessage({ text: 'hi' });
+    await w.settle();
+    const theirs: Message = { id: 'theirs', role: 'user', parts: [] };
+    w.server.say({ type: 'data-message', data: { message: theirs }, transient: true });
+    await w.settle();
+    expect(w.transport.isOutOfOrder).toBe(true);
+    w.transport.resync();
+    expect(w.transport.isOutOfOrder).toBe(false);
+  });
+
   test('data that is told and not kept reaches onData of the chat and of the transport', async () => {
     const heard: string[] = [];
     const w = world(
