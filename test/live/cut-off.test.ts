@@ -252,6 +252,87 @@ describe('a server that dies in the middle of an answer', () => {
   });
 });
 
+describe('a call that a dead server left behind', () => {
+  const key = { app: 'duologue', user: 'live_user', id: 'chat-1', fence: 0 };
+  const part = { toolCallId: 'call-a', input: PAY.args };
+  type Move = Parameters<ReturnType<typeof createMemoryStore>['moveCall']>[1];
+
+  /** Asks for a payment, and stores `move` as the last write of the server before it dies. Returns a way to start the next server. */
+  async function leftBehind(move: Omit<Move, 'id'> | null, options: Parameters<typeof harness>[2] = {}) {
+    const store = createMemoryStore();
+    const clock = new ManualClock();
+    const log: string[] = [];
+    const { payment } = fourTools(log);
+    const before = harness([[calls(PAY)]], [payment], { store, clock, ...options });
+    const { chunks } = await before.post(say('pay'));
+    expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'tool-calls' });
+    const owned = (await store.own(key)) ?? key;
+    if (move) expect(await store.moveCall(owned, { id: PAY.id, ...move }, null)).not.toBeNull();
+    const restart = () => harness([[text('So.')]], [payment], { store, clock, ...options });
+    return { clock, log, restart };
+  }
+
+  const auditOf = async (made: Harness) =>
+    (await (await made.get('/approvals/chat-1')).text())
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).kind);
+
+  it('[R7] [T4a] is shown with the stored denial and its reason, and the agent is told', async () => {
+    const move = { from: 'requested', to: 'denied', reason: 'no' } as const;
+    const { log, restart } = await leftBehind(move, { denials: 'tool-output-denied' });
+    const after = restart();
+    const [, message] = (await sessionIn(after)).messages;
+    expect(message?.parts).toMatchObject([
+      { ...part, state: 'output-denied', approval: { approved: false, reason: 'no' } },
+    ]);
+    await after.post(say('hi'));
+    expect(JSON.stringify(after.model.lastContents)).toContain('User denied the tool call: no');
+    expect(log).toEqual([]);
+  });
+
+  it('[R7] is shown with the stored approval, and has no outcome yet', async () => {
+    const { restart } = await leftBehind({ from: 'requested', to: 'approved' });
+    const [, message] = (await sessionIn(restart())).messages;
+    expect(message?.parts).toMatchObject([
+      { ...part, state: 'approval-responded', approval: { approved: true } },
+    ]);
+  });
+
+  it.each([
+    ['approval', { ...part, type: 'tool-process_payment' }],
+    ['tool', { type: 'tool-adk_request_confirmation' }],
+  ] as const)('[T16d] ends when its request, sent as %s, expired meanwhile', async (confirmations, shown) => {
+    const { clock, restart } = await leftBehind(null, { approvalTimeoutMs: 30_000, confirmations });
+    clock.advance(30_000);
+    const after = restart();
+    const [, message] = (await sessionIn(after)).messages;
+    expect(message?.parts).toMatchObject([
+      { ...shown, state: 'output-error', errorText: 'Approval request timed out' },
+    ]);
+    expect(await auditOf(after)).toEqual(['issued', 'expired']);
+  });
+
+  it('[T16d] [T16c] ends when the browser had to answer meanwhile', async () => {
+    const store = createMemoryStore();
+    const clock = new ManualClock();
+    const { music } = fourTools();
+    const play = { id: 'call-m', name: 'change_bgm', args: { track: 1 } };
+    const before = await live([[calls(play)]], [music], { store, clock });
+    const socket = await before.connect('?session=chat-1');
+    socket.say('play');
+    await socket.chunk('tool-input-available');
+    // The clock of the first server stands still: for the next one it is dead.
+    const next = new ManualClock();
+    next.advance(60_000);
+    const after = harness([], [music], { store, clock: next });
+    const [, message] = (await sessionIn(after)).messages;
+    expect(message?.parts).toMatchObject([
+      { toolCallId: 'call-m', state: 'output-error', errorText: 'Timeout waiting for change_bgm result' },
+    ]);
+  });
+});
+
 describe('a message that is taken back while its card is open', () => {
   it('[S11] is gone: the card that ends with it is not written anew', async () => {
     const { payment } = fourTools();
