@@ -174,6 +174,24 @@ describe('a server that dies in the middle of an answer', () => {
     });
   });
 
+  it('[R7a] the text and the reasoning that were being written have ended, and the message is marked', async () => {
+    const store = createMemoryStore();
+    const key = { app: 'duologue', user: 'live_user', id: 'chat-1', fence: 0 };
+    await store.createSession(key, {});
+    const owned = (await store.own(key)) ?? key;
+    await store.putMessage(owned, { id: 'q', role: 'user', parts: [{ type: 'text', text: 'count' }] });
+    const parts: Message['parts'] = [
+      { type: 'reasoning', id: '0', text: 'Counting', state: 'streaming' },
+      { type: 'text', text: 'One two ', state: 'streaming' },
+    ];
+    await store.putMessage(owned, { id: 'a', role: 'assistant', metadata: { createdAt: 1 }, parts });
+    const after = harness([], [], { store });
+    expect(seen(await sessionIn(after))).toEqual([
+      asked('count'),
+      { role: 'assistant', parts: parts.map((part) => ({ ...part, state: 'done' })), interrupted: true },
+    ]);
+  });
+
   it('[T15] a tool inside it that was running has an unknown outcome, for the person and the model', async () => {
     const store = createMemoryStore();
     const clock = new ManualClock();
