@@ -30,9 +30,20 @@ it('[B6] a message that reaches a model which has just called something by itsel
   world.finishWrite('no');
   run.defer();
   expect([request.is, run.owes]).toEqual(['begun', 1]);
+  // The model learns that the call did not run, so it waits for nothing.
+  expect([run.waitsFor, world.line, world.tools]).toEqual([[], [], []]);
   run.complete();
   expect(world.clientView.atRest()).toEqual([]);
   expect(world.isBusy).toBe(false);
+  // The message of the call ends, though not as interrupted, and the answer has its own.
+  expect(world.clientView.chunks).toMatchObject([
+    { type: 'finish', finishReason: 'stop' },
+    { type: 'text-start' },
+    { type: 'text-delta', delta: 'End.' },
+    { type: 'text-end' },
+    { type: 'finish', finishReason: 'stop' },
+  ]);
+  expect([...world.wrong, ...world.clientView.wrong]).toEqual([]);
 });
 
 it('[S10] what is posted while a message waits for the disk is answered, though nobody listens any more', () => {
