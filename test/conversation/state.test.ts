@@ -400,6 +400,33 @@ it.each(['bidi', 'sse'] as const)(
   },
 );
 
+it('[B25] a posted answer that is rejected after its response started leaves the call to the browser, and the message ends once', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true, callsBack: true });
+  world.hasListener = true;
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['locate']);
+  run.defer();
+  const [[toolCallId] = ['']] = world.clientView.calls;
+  const output = { kind: 'output', toolCallId, output: 'here' } as const;
+  world.failingKind = 'take';
+  world.answer('sse', [{ kind: 'decision', toolCallId, approved: true }, output]);
+  run.end(null);
+  // The start of the call is stored at the second try, so the browser can answer.
+  world.answer('bidi', [output]);
+  world.endCallbacks('output');
+  world.runs.at(-1)?.complete();
+  expect(world.requests.map(({ is }) => is)).toEqual(['begun', 'refused', 'begun']);
+  const ends = world.clientView.chunks.flatMap((chunk) =>
+    chunk.type === 'finish' ? [chunk.finishReason] : [],
+  );
+  expect(ends).toEqual(['tool-calls', 'stop']);
+  expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+  expect(world.isBusy).toBe(false);
+});
+
 it.each([
   ['live', 'cannot be read'],
   ['turn', 'cannot be read'],

@@ -96,6 +96,8 @@ export class World {
   private readonly soon: (() => void)[] = [];
   private isPumping = false;
   private isPosted = false;
+  /** Whether a message was started since a post that brings answers began to be read. */
+  private hasStarted = false;
   private readonly started = new Set<string>();
   private count = 0;
 
@@ -298,6 +300,7 @@ export class World {
         if (!guard.start(effect.message.id)) return;
         clientView.start(effect.message, this.isPosted);
         this.isPosted = false;
+        this.hasStarted = true;
         return;
       case 'say':
         if (!guard.maySend(effect.messageId, effect.chunk)) return;
@@ -385,14 +388,21 @@ export class World {
       }
       case 'acknowledge':
         return this.requests[effect.request.id]?.accept();
-      case 'reject':
-        return this.requests[effect.request.id]?.refuse(effect.error);
+      case 'reject': {
+        const request = this.requests[effect.request.id];
+        request?.refuse(effect.error);
+        // The response of a post has its own end, also when its call could not be started.
+        if (request?.wire === 'sse' && request.words === null && this.hasStarted) clientView.posted();
+        return;
+      }
+      case 'mark-response':
+        this.hasStarted = false;
+        return;
       case 'wake':
         this.wakesAt = effect.at;
         return;
       case 'release':
         return guard.release(effect.messageId);
-      case 'mark-response':
       case 'mark-decided':
       case 'sound':
       case 'log':
