@@ -32,6 +32,8 @@ describe('an approval card', () => {
       failed('The outcome is unknown: the server stopped while the tool was running. It was not run again.'),
     ],
     ['unknown', failed('process_payment did not finish in time. The outcome is unknown.')],
+    ['unknown', { ...failed('Interrupted by the user'), approval: { ...approval, approved: true } }],
+    ['unknown', { ...failed('Superseded by a newer message'), approval: { ...approval, approved: true } }],
     ['failed', failed('Insufficient funds.')],
   ])('says %s', (state, part) => {
     expect(cardStateOf(part)).toBe(state);

@@ -76,7 +76,8 @@ function endOf(part: ToolPart): CardState {
       return 'unknown';
     case SUPERSEDED:
     case INTERRUPTED:
-      return 'cancelled';
+      // The tool of an approved call may have been running, and is not undone.
+      return part.approval?.approved === true ? 'unknown' : 'cancelled';
     default:
       return 'failed';
   }
