@@ -458,3 +458,57 @@ it.each([
     expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
   },
 );
+
+it('[E1] a call that times out while posted answers are being read ends in their response, and opens no run of its own', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.push({ type: 'joined' });
+  world.say('sse');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['play', 'choose']);
+  run.defer();
+  run.defer();
+  world.finishApart(true);
+  world.finishApart(true);
+  run.end(null);
+  const calls = Object.fromEntries(world.openCalls.map(({ toolName, id }) => [toolName, id]));
+  const { play = '', choose = '' } = calls;
+  world.answer('sse', [
+    { kind: 'decision', toolCallId: play, approved: true },
+    { kind: 'output', toolCallId: choose, output: 'blue' },
+  ]);
+  // The server looks up whether the user is still signed in.
+  world.pass(61_000);
+  expect(world.runs).toHaveLength(1);
+  world.signIn('signed-in');
+  expect(world.runs).toHaveLength(2);
+  expect(world.clientView.chunks).toContainEqual({
+    type: 'tool-output-error',
+    toolCallId: play,
+    errorText: 'Timeout waiting for play result',
+  });
+  world.runs[1]?.complete();
+  expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+});
+
+it('[T22] a tool that ran has its output, though the server shuts down while the output waits for a run', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  run.open();
+  world.call(run, ['weather']);
+  run.defer();
+  world.finishApart(true);
+  world.grant();
+  run.end('It fell over.');
+  world.endTool('output');
+  expect(world.runs).toHaveLength(2);
+  world.push({ type: 'shut-down' });
+  expect(world.clientView.chunks).toContainEqual(
+    expect.objectContaining({ type: 'tool-output-available', output: 'done' }),
+  );
+  expect(world.openCalls).toEqual([]);
+  expect([...world.wrong, ...world.clientView.wrong]).toEqual([]);
+});

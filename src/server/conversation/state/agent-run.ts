@@ -44,6 +44,7 @@ export class AgentRun {
   private readonly context: Context;
   private readonly open: OpenCalls;
   private run: Run = { is: 'none' };
+  private held = false;
   private count = 0;
   private openedAt = Number.NEGATIVE_INFINITY;
   /** The connection that sent sound or pictures to the run. */
@@ -99,14 +100,27 @@ export class AgentRun {
     return this.run.is === 'open' && this.run.isMuted;
   }
 
+  /** Whether an HTTP request is starting. Its response opens the next run, so no other run opens meanwhile. */
+  get isHeld(): boolean {
+    return this.held;
+  }
+
+  hold(): void {
+    this.held = true;
+  }
+
+  release(): void {
+    this.held = false;
+  }
+
   /** The number that the next run gets. */
   get nextNumber(): number {
     return this.count + 1;
   }
 
-  /** Opens a live run, if there is no run and the session is not closed. */
+  /** Opens a live run, if there is no run, none is held back, and the session is not closed. */
   openLive(): void {
-    if (this.run.is !== 'none' || this.context.isClosed) return;
+    if (this.run.is !== 'none' || this.held || this.context.isClosed) return;
     this.fedBy = null;
     this.openedAt = this.context.now;
     this.detection.now = this.detection.next;

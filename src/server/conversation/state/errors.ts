@@ -125,3 +125,10 @@ const TEXTS: Readonly<Record<string, string>> = {
   NO_KEY: 'The model is not configured: this server has no key for the model provider.',
   EMPTY_RESPONSE: 'The model gave no answer. The request may have been blocked; try other words.',
 };
+
+/** The error for a request of which no answer has an effect. */
+export function nothingCounts(rejected: readonly string[]): ProtocolError {
+  if (rejected.length === 0)
+    return new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
+  return new ProtocolError('answer_refused', `The answer was refused: ${rejected.join('; ')}.`);
+}

@@ -141,7 +141,10 @@ export class Outcomes {
     if (owner.isStarted && !isWritten && !open.hasIn(owner.id)) messages.finish(owner);
   }
 
-  /** Ends the calls whose outcome waited for a live run: the run is open now (`isOnline`), or no run will open. */
+  /**
+   * Ends the calls whose outcome waited for a live run: the run is open now, or an HTTP response reports the outcome (`isOnline`), or no run will
+   * open.
+   */
   endPending(isOnline: boolean): void {
     const { open, messages } = this;
     for (const call of open.inState('ending')) {

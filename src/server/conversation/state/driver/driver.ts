@@ -65,14 +65,19 @@ export class Driver {
 
   /** Starts an HTTP response: the agent answers a message. */
   startResponse(draft: Draft): void {
-    this.context.startResponse();
+    this.beginResponse();
     this.response = { draft, stage: { is: 'working' }, isStopped: false };
   }
 
   /** Starts an HTTP response that first performs the steps which the answers allow, and in which the agent then continues. */
   startAnswering(draft: Draft, steps: Step[]): void {
-    this.context.startResponse();
+    this.beginResponse();
     this.response = { draft, stage: { is: 'answering', steps }, isStopped: false };
+  }
+
+  private beginResponse(): void {
+    this.context.startResponse();
+    this.run.release();
   }
 
   /** Performs the next step of the HTTP response, or opens the next run, if it can start now. Returns whether a step or a run was started. */
@@ -107,7 +112,8 @@ export class Driver {
   /** Over a socket: if there is no run, opens one that continues the active draft, or the next expected draft, whose calls are answered. */
   private continueTurn(): boolean {
     const { context, messages, run } = this;
-    if (!context.policy.pauseEndsRun || context.isAbandoned || this.concluding || !run.isNone) return false;
+    if (!context.policy.pauseEndsRun || context.isAbandoned || this.concluding) return false;
+    if (!run.isNone || run.isHeld) return false;
     if (!messages.isWorking && !messages.activateNext()) return false;
     const { active } = messages;
     if (!active) return false;
@@ -136,15 +142,20 @@ export class Driver {
       this.calls.outcomes.end(call, { kind: 'error', errorText: INTERRUPTED });
   }
 
-  /** Handles the end of the HTTP response. If a client listens, the calls that the response left open continue. */
+  /**
+   * Handles the end of the HTTP response, or the rejection of its request. If a client listens, the calls that the response left open continue. A live
+   * run opens for outcomes that wait for one.
+   */
   endResponse(): void {
-    const { context, messages, open } = this;
+    const { context, messages, open, run } = this;
     const { active } = messages;
     this.response = null;
     context.endResponse();
+    run.release();
     // The calls of the active message have timed out for a request that is rejected now, so the agent does not continue the message.
     if (active && !messages.isWorking && !open.hasIn(active.id)) messages.deactivate();
     messages.endLeftovers();
+    if (open.inState('ending').length > 0) run.openLive();
     if (context.hasListener) this.calls.takeUp();
   }
 

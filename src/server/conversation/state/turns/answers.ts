@@ -7,7 +7,7 @@ import type { Step } from '../calls/decisions.ts';
 import { acceptedRequest, type Context } from '../context.ts';
 import type { Driver } from '../driver/driver.ts';
 import type { GivenAnswers, LateCall, Purpose, RequestRef } from '../effects.ts';
-import { tooManyWait } from '../errors.ts';
+import { nothingCounts, tooManyWait } from '../errors.ts';
 import type { AnswersRequest, WriteResults } from '../inputs.ts';
 import type { Messages } from '../messages.ts';
 import type { OpenCalls } from '../open-calls.ts';
@@ -234,6 +234,7 @@ export class Answers {
     const allowed = isInterrupted ? steps : accepted;
     driver.startAnswering(draft, outcomesFirst(allowed));
     messages.resume(draft);
+    calls.outcomes.endPending(true);
     for (const one of late) {
       if (one.messageId !== message.id) calls.outcomes.publishSettled(one);
       else for (const chunk of one.chunks) messages.inject(chunk);
@@ -258,11 +259,4 @@ function outcomesFirst(steps: Step[]): Step[] {
   const isOutcome = (step: Step) => step.next === 'end';
   if (!steps.some((step) => step.next === 'end' && step.acknowledges)) return steps;
   return [...steps.filter(isOutcome), ...steps.filter((step) => !isOutcome(step))];
-}
-
-/** The error for a request of which no answer has an effect. */
-function nothingCounts(rejected: readonly string[]): ProtocolError {
-  if (rejected.length === 0)
-    return new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
-  return new ProtocolError('answer_refused', `The answer was refused: ${rejected.join('; ')}.`);
 }

@@ -72,6 +72,7 @@ export class TurnStart {
     const restarts = rewinds && this.userMessages.unanswered === request.id;
     const replaces = (newMessage === 'supersedes' && !isSpoken) || (rewinds && !restarts);
     starting.set({ is: 'waiting', request });
+    if (hasResponse) run.hold();
     // Close an open run first. The model in that run still has the messages that a rewind removes, or lacks the text of the answer to continue, or
     // the text of the application.
     if (run.isClosing || ((replaces || rewinds || continues || isSpoken) && !run.isNone)) return run.close();
@@ -140,9 +141,10 @@ export class TurnStart {
   runReady(failure = UNKNOWN_FAILURE): void {
     const { run, messages } = this;
     const { current } = this.starting;
-    this.calls.outcomes.endPending(run.isOpen);
+    // The HTTP response that is about to start reports these outcomes.
+    if (!run.isHeld) this.calls.outcomes.endPending(run.isOpen);
     if (!current) return;
-    if (current.is === 'waiting' || current.is === 'reading') return this.start(current.request);
+    if (current.is === 'waiting') return this.start(current.request);
     if (current.is !== 'stored') return;
     this.sendToRun([], current.request, current.id);
     // The run could not be opened, so the answer to the message ends with the failure.
@@ -256,8 +258,9 @@ export class TurnStart {
   /** Ends the open calls, because a new user message replaces them. Every call in the history gets a response. */
   private supersede(): void {
     const { open, calls, context, messages } = this;
-    const outcome: CallOutcome = { kind: 'error', errorText: SUPERSEDED };
-    for (const call of open.all) calls.outcomes.publishSettled(calls.outcomes.endQuietly(call, outcome));
+    const superseded: CallOutcome = { kind: 'error', errorText: SUPERSEDED };
+    for (const call of open.all)
+      calls.outcomes.publishSettled(calls.outcomes.endQuietly(call, call.outcome ?? superseded));
     messages.endLeftovers();
     context.store(
       [{ do: 'close-dangling', errorText: SUPERSEDED, messageId: null, waiting: new Set() }],

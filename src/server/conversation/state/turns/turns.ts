@@ -288,7 +288,7 @@ export class Turns {
 
   /** Closes the conversation, because the process ends or the session is removed: queued requests do not start. */
   shutDown(): void {
-    const { context, open, queue, driver } = this;
+    const { context, open, queue, calls, driver } = this;
     context.close();
     const waiting = this.turnStart.giveUp();
     for (const { request, wire } of [...(waiting ? [waiting] : []), ...queue.takeAll()]) {
@@ -298,6 +298,9 @@ export class Turns {
       else context.takeRequest(request);
     }
     this.answers.takeHeld();
+    // These tools have run. The next process would report their outcomes as unknown if they were not stored.
+    for (const call of open.inState('ending'))
+      if (call.outcome) calls.outcomes.end(call, call.outcome, { isOffline: true });
     for (const call of open.all) {
       const pending = call.takeAcknowledgement();
       if (pending) context.reject(pending.request, shuttingDown());
