@@ -512,3 +512,30 @@ it('[T22] a tool that ran has its output, though the server shuts down while the
   expect(world.openCalls).toEqual([]);
   expect([...world.wrong, ...world.clientView.wrong]).toEqual([]);
 });
+
+it('[B13] a message whose calls were answered while another was written, and after it, ends once when the run is closed', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  const defer = () => {
+    run.defer();
+    world.finishApart(true);
+  };
+  const play = (toolCallId = '') => world.answer('bidi', [{ kind: 'output', toolCallId, output: 'played' }]);
+  world.call(run, ['play', 'play']);
+  defer();
+  defer();
+  const [first, second] = [...world.clientView.calls.keys()];
+  world.say('bidi');
+  play(first);
+  world.call(run, ['locate', 'locate']);
+  defer();
+  play(second);
+  defer();
+  world.say('sse');
+  run.end(null);
+  world.runs.at(-1)?.complete();
+  expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+});

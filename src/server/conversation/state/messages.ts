@@ -218,6 +218,7 @@ export class Messages {
   /** Makes a draft the active one. `isWorking`: the agent works on it now. */
   activate(draft: Draft, isWorking = true): void {
     this.drafts.set(draft.id, draft);
+    this.next = this.next.filter((one) => one !== draft);
     this.activeDraft = draft;
     this.working = isWorking;
   }
