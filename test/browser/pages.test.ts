@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type OpenOptions, stage } from './support/browser.ts';
 import { Person } from './support/person.ts';
 import { osaka } from './support/scenario.ts';
-import { overflows } from './support/violations.ts';
+import { overflows, tooSmallForFingers } from './support/violations.ts';
 
 const here = stage();
 const phone: OpenOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
@@ -40,6 +40,8 @@ describe('the conversation of the README, in Japanese', () => {
     await expect.poll(() => page.evaluate(() => document.documentElement.lang)).toBe('ja');
     await person.say('Aliceに30ドル、Bobに40ドル送金してください');
     await person.card('requested').first().waitFor();
+    expect(await tooSmallForFingers(page)).toEqual([]);
+    expect(await page.locator('.card-keys').filter({ visible: true }).count()).toBe(0);
     await person.approve();
     if (mode === 'bidi') await person.card('done').waitFor();
     await person.card('requested').first().waitFor();

@@ -21,6 +21,7 @@ const logsOf = (hub: Hub) =>
     isOwner: async () => true,
     onLost: () => undefined,
   });
+const PATIENT = { timeout: 30_000 };
 const newKey = () => ({ app: 'app', user: 'user', id: randomUUID(), fence: 1 });
 
 describe('a Redis that cannot be used is refused with a sentence', () => {
@@ -155,4 +156,30 @@ describe('a Redis in trouble', () => {
     expect([next.shown.first, next.shown.last]).toEqual([1, 2]);
     await hub.close();
   });
+
+  test.each([
+    [
+      'whose memory is full',
+      ['CONFIG', 'SET', 'maxmemory', '1'],
+      ['CONFIG', 'SET', 'maxmemory', '0'],
+      'is full',
+    ],
+    ['that becomes a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], 'is read-only'],
+  ])(
+    'one %s is a fault of the hub, which /health reports, until it takes writes again',
+    async (_, spoil, repair, cause) => {
+      const warnings: string[] = [];
+      const hub = await openRedisHub({ url: redis.url, onWarning: (text) => warnings.push(text) });
+      const admin = createClient({ url: redis.url });
+      await admin.connect();
+      expect(hub.fault?.()).toBeNull();
+      await admin.sendCommand(spoil);
+      await expect.poll(() => hub.fault?.(), PATIENT).toContain(cause);
+      await admin.sendCommand(repair);
+      await expect.poll(() => hub.fault?.(), PATIENT).toBeNull();
+      expect(warnings).toEqual([expect.stringContaining(cause)]);
+      admin.destroy();
+      await hub.close();
+    },
+  );
 });

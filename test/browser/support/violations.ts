@@ -55,3 +55,14 @@ export async function violationsInBothSchemes(page: Page): Promise<string[]> {
 /** Whether the page scrolls horizontally. */
 export const overflows = (page: Page): Promise<boolean> =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+
+/** The buttons and the like in view that are narrower or lower than a finger needs, 44 px, by their names and sizes. */
+export const tooSmallForFingers = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('button:not([data-dense]), summary, [role^="menuitem"]')].flatMap((one) => {
+      const { width, height } = one.getBoundingClientRect();
+      const isSeen = one.checkVisibility() && width > 0;
+      const name = one.getAttribute('aria-label') ?? one.textContent;
+      return isSeen && Math.min(width, height) < 44 ? `${name}: ${width} x ${height}` : [];
+    }),
+  );
