@@ -12,11 +12,17 @@ import type { Input } from './state/inputs.ts';
 import type { StoreWriter } from './store-writer.ts';
 import type { ToolRunner } from './tool-runner.ts';
 
-/** The objects that perform effects: on the store, in ADK, with the tools, in the output and for the clients. */
+/**
+ * The objects that perform effects: on the store, in ADK, with the tools, in the output and for the clients. Of the store, ADK and the tools the effect
+ * runner knows only these methods, so any object with them will do.
+ */
 export interface EffectTargets {
-  store: StoreWriter;
-  runs: AgentRuns;
-  tools: ToolRunner;
+  store: Pick<StoreWriter, 'write' | 'published' | 'storeImages'>;
+  runs: Pick<
+    AgentRuns,
+    'open' | 'close' | 'closeAll' | 'ended' | 'send' | 'sendMedia' | 'signal' | 'mute' | 'releaseCall'
+  >;
+  tools: Pick<ToolRunner, 'acquireLock' | 'releaseLock' | 'run' | 'runCallbacks' | 'abort'>;
   output: Output;
   requests: Requests;
   listeners: Listeners;
