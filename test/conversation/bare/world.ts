@@ -165,6 +165,7 @@ export class World {
     // And so are the calls that it runs itself.
     for (const run of this.runs) for (const { id } of run.inside) this.ledger.inside.add(id);
     const effects = this.state.apply(input, () => this.now);
+    for (const effect of effects) this.wrong.push(...fixed(effect, effect.type));
     if (input.type === 'interrupt') this.queue.push({ type: 'hushed' });
     for (const effect of effects) if (effect.type === 'mute') this.runOf(effect.n)?.interrupt();
     this.queue.push(...effects);
@@ -514,6 +515,21 @@ function outcomeOf(kind: Outcome['kind']): Outcome {
     default:
       return { kind };
   }
+}
+
+/**
+ * Freezes an effect, so that a state that changes it later throws. Returns what is in it besides plain data: functions, and objects of a class other than
+ * errors and sets. A message may change, because the output adds to it what it sends.
+ */
+function fixed(value: unknown, at: string): string[] {
+  if (typeof value === 'function') return [`${at} of an effect is a function`];
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return [];
+  if (at.endsWith('.message') && 'parts' in value && 'role' in value) return [];
+  Object.freeze(value);
+  const inside = value instanceof Set ? [...value].entries() : Object.entries(value);
+  const wrong = [...inside].flatMap(([name, one]) => fixed(one, `${at}.${name}`));
+  const isPlain = [Object, Array, Set].some((kind) => Object.getPrototypeOf(value) === kind.prototype);
+  return isPlain || value instanceof Error ? wrong : [`${at} of an effect is no plain data`, ...wrong];
 }
 
 const QUIET = new Set(['wake', 'mark-response', 'mark-decided', 'release', 'log', 'hushed']);
