@@ -539,3 +539,25 @@ it('[B13] a message whose calls were answered while another was written, and aft
   world.runs.at(-1)?.complete();
   expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
 });
+
+it('[B23] [S6a] a posted answer is continued in its response, though every client left long before', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.push({ type: 'left' });
+  world.pass(61_000);
+  world.say('sse');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  run.end(null);
+  const [[toolCallId] = ['']] = world.clientView.calls;
+  world.answer('sse', [{ kind: 'decision', toolCallId, approved: false }]);
+  world.runs.at(-1)?.complete();
+  world.runs.at(-1)?.end(null);
+  const ends = world.clientView.chunks.flatMap((chunk) =>
+    chunk.type === 'finish' ? [chunk.finishReason] : [],
+  );
+  expect(ends).toEqual(['tool-calls', 'stop']);
+  expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+});
