@@ -274,24 +274,31 @@ describe('two nodes', () => {
     return { one: await start(), other: await start() };
   }
 
-  it('[W7a] answer a resume with the response to a send that the other node has read, and that no owner has yet', async () => {
-    const { one, other } = await twoNodes([[text('Hello.')]]);
-    await Promise.all([one.get('/sessions/none'), other.get('/sessions/none')]);
-    const first = await connect(one.served);
-    one.store.cut();
-    first.send(send('q-1', 'hello'));
-    // Frames are handled in order, so the node has read the message when this one is refused.
-    first.send({ ...send('q-2', 'x'), messages: [{ role: 'system' }] });
-    await first.resultOf('q-2');
-    first.drop();
-    const second = await connect(other.served);
-    const { open: hasLooked, opened: looked } = latch();
-    other.store.onDone = (method) => method === 'acquire' && hasLooked();
-    second.send({ type: 'resume', requestId: 'q-3', id: 'chat-1' });
-    await looked;
-    one.store.mend();
-    expect(await second.resultOf('q-3')).toBe('Hello.');
-  });
+  it.each([
+    ['message', {}],
+    ['regeneration', AGAIN],
+  ])(
+    '[W7a] answer a resume with the response to a %s that the other node has read, and that no owner has yet',
+    async (_, more) => {
+      const { one, other } = await twoNodes([[text('Hello.')]]);
+      await Promise.all([one.get('/sessions/none'), other.get('/sessions/none')]);
+      const first = await connect(one.served);
+      one.store.cut();
+      first.send(send('q-1', 'hello', more));
+      // Frames are handled in order, so the node has read the message when this one is refused.
+      first.send({ ...send('q-2', 'x'), messages: [{ role: 'system' }] });
+      await first.resultOf('q-2');
+      first.drop();
+      const second = await connect(other.served);
+      const { open: hasLooked, opened: looked } = latch();
+      other.store.onDone = (method) => method === 'acquire' && hasLooked();
+      second.send({ type: 'resume', requestId: 'q-3', id: 'chat-1' });
+      await looked;
+      one.store.mend();
+      expect(await second.resultOf('q-3')).toBe('Hello.');
+      expect(one.model.requests.length + other.model.requests.length).toBe(1);
+    },
+  );
 
   it('[W7] answer that nothing runs when no node has read a send', async () => {
     const { one, other } = await twoNodes([]);
