@@ -35,7 +35,14 @@ interface Client {
 type MakeChat = (...given: Parameters<typeof chatOf>) => Made | Promise<Made>;
 type Made = ScenarioChat & { close?(): void };
 
-/** The chats of frameworks, for `ai` 7. The transports `DefaultChatTransport` and `DuologueTransport` are a row each. */
+/** The transports with which the chats of frameworks were played. */
+const TRANSPORTS = {
+  DefaultChatTransport: 'SSE, stock',
+  WebSocketChatTransport: 'stock WebSocket',
+  DuologueTransport: 'WebSocket',
+} as const;
+
+/** The chats of frameworks, for `ai` 7. Each of `TRANSPORTS` is a row. */
 const FRAMEWORKS: Record<string, MakeChat> = {
   '`Chat` of `@ai-sdk/vue` 4': (_sdk, init) => new VueChat<Message>({ id: 'chat-1', ...init }),
   '`Chat` of `@ai-sdk/svelte` 5': async (_sdk, init) => {
@@ -73,8 +80,8 @@ const CLIENTS: Client[] = [
     ];
   }),
   ...Object.entries(FRAMEWORKS).flatMap(([framework, makeChat]) =>
-    (['SSE, stock', 'WebSocket'] as const).map((way) => ({
-      name: `${framework} with \`${way === 'WebSocket' ? 'DuologueTransport' : 'DefaultChatTransport'}\``,
+    Object.entries(TRANSPORTS).map(([transport, way]) => ({
+      name: `${framework} with \`${transport}\``,
       way,
       isFor: (version: string) => version.startsWith('7'),
       makeChat,
