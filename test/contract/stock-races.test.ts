@@ -282,4 +282,28 @@ describe.each(hasStockSocket(newestSdk) ? ['7'] : [])('with the stock WebSocket 
     expect(log).toEqual(['pay Alice 30']);
     expect((await after.stored()).map(brief)).toEqual(chat.messages.map(brief));
   });
+
+  it('[W6] a page that resumes after each restart of the server shows every part of the answer once', async () => {
+    const folder = await storeFolder();
+    const { payment } = fourTools();
+    const start = async (...turns: ScriptedTurn[]) =>
+      world(turns, [payment], { store: await openSqliteStore(folder) });
+    const first = await start([calls(PAY)]);
+    const page = first.page();
+    void page.chat.sendMessage({ text: 'pay' });
+    await page.asks();
+    await first.served.close();
+    const second = await start([text('Paid.')]);
+    const again = second.page(await second.stored());
+    await again.chat.resumeStream();
+    expect(again.chat.messages.map(brief)).toEqual([['pay'], [['call-a', 'approval-requested']]]);
+    await again.chat.addToolApprovalResponse({ id: approvalOf(again.chat), approved: true });
+    await again.rests(['call-a', 'output-available', true, PAID], 'Paid.');
+    await second.served.close();
+    // Only the process that has ended knew that a page has the answer, so the next one sends it again.
+    const third = await start();
+    const last = third.page(await third.stored());
+    await last.chat.resumeStream();
+    expect(last.chat.messages.map(brief)).toEqual(again.chat.messages.map(brief));
+  });
 });
