@@ -10,7 +10,7 @@ import {
   isBaseTool,
   isLlmAgent,
   isWorkflow,
-  type LlmAgent,
+  LlmAgent,
   LoadMemoryTool,
   SkillToolset,
   UrlContextTool,
@@ -18,7 +18,8 @@ import {
   VertexRagRetrievalTool,
 } from '@google/adk';
 import { type AgentRoot, isConversable, nodeToolsOf } from './agents.ts';
-import { Gate } from './gate.ts';
+import { Gate, GateBuilder } from './gate.ts';
+import { HistoryProcessor } from './history.ts';
 
 /** How ADK runs an agent: one live run for the whole conversation (`runLive`), or one run for each answer (`runAsync`). */
 export type Driver = 'live' | 'turn';
@@ -135,7 +136,7 @@ function agentGaps(agent: BaseAgent): string[] {
   const gaps: string[] = isLlmAgent(agent) ? AGENT_GAPS.filter((name) => isGiven(agent[name])) : [];
   if (isLlmAgent(agent) && readsState(agent)) gaps.push('changes of the state in the instruction');
   if (isLlmAgent(agent) && computesInstruction(agent)) gaps.push('the function of the instruction');
-  if (isLlmAgent(agent) && compacts(agent)) gaps.push('contextCompactors');
+  if (isLlmAgent(agent)) gaps.push(...processorGaps(agent));
   if (isLlmAgent(agent)) gaps.push(...toolGaps(agent));
   return [
     ...gaps.map((name) => `${name} of the agent "${agent.name}"`),
@@ -168,8 +169,19 @@ function readsState({ instruction, globalInstruction }: LlmAgent): boolean {
   );
 }
 
-function compacts({ requestProcessors }: LlmAgent): boolean {
-  return requestProcessors.some((processor) => processor instanceof ContextCompactorRequestProcessor);
+/** The processors that ADK gives each agent. In a live run ADK calls a processor only once, when the run begins, which is enough for these. */
+const OF_ADK: ReadonlySet<unknown> = new Set(new LlmAgent({ name: 'sample' }).requestProcessors);
+
+/** The processors of an agent that change each request: those of the application, and compactors. Those of the server are not among them. */
+function processorGaps({ requestProcessors }: LlmAgent): string[] {
+  const own = requestProcessors.filter(
+    (one) => !OF_ADK.has(one) && !(one instanceof HistoryProcessor || one instanceof GateBuilder),
+  );
+  const compactors = own.filter((one) => one instanceof ContextCompactorRequestProcessor);
+  return [
+    ...(compactors.length > 0 ? ['contextCompactors'] : []),
+    ...(own.length > compactors.length ? ['requestProcessors'] : []),
+  ];
 }
 
 function isGiven(value: unknown): boolean {

@@ -62,7 +62,7 @@ const GATE_TOOL = 'duologue_gate';
  * even after tools that were added later. An agent without tools gets no `Gate` tool, because with any tool ADK would no longer ask the model for
  * structured output.
  */
-class GateBuilder extends BaseLlmRequestProcessor {
+export class GateBuilder extends BaseLlmRequestProcessor {
   override async *runAsync(
     context: InvocationContext,
     request: LlmRequest,

@@ -1,9 +1,11 @@
 import {
   AgentTool,
   type BaseAgent,
+  BaseLlmRequestProcessor,
   BasePlugin,
   BaseTool,
   ENTERPRISE_WEB_SEARCH,
+  type Event,
   ExampleTool,
   FunctionTool,
   GOOGLE_MAPS_GROUNDING,
@@ -27,7 +29,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chooseDriver } from '../../src/adk/driver.ts';
-import { Gate } from '../../src/adk/gate.ts';
+import { Gate, instrument } from '../../src/adk/gate.ts';
 import { defineTool } from '../../src/adk/index.ts';
 
 setLogLevel(LogLevel.ERROR);
@@ -93,6 +95,11 @@ class Clock extends BaseTool {
   override async runAsync() {}
 }
 
+/** A processor of the application. */
+class Reminder extends BaseLlmRequestProcessor {
+  override async *runAsync(): AsyncGenerator<Event, void, void> {}
+}
+
 const shop = new Workflow({
   name: 'shop',
   inputSchema: z.object({}),
@@ -149,6 +156,7 @@ describe('what drives an agent behind a socket', () => {
       'contextCompactors',
       { name: 'child', contextCompactors: [new TruncatingContextCompactor({ threshold: 3 })] },
     ],
+    ['requestProcessors', { name: 'child', requestProcessors: [new Reminder()] }],
     ['the function of the instruction', { name: 'child', instruction: () => 'Be brief.' }],
     ['the function of the instruction', { name: 'child', globalInstruction: async () => 'Be brief.' }],
     ['processLlmRequest of the tool "load_artifacts"', { name: 'child', tools: [LOAD_ARTIFACTS] }],
@@ -186,6 +194,12 @@ describe('what drives an agent behind a socket', () => {
       new Gate(),
     ];
     const agent = new LlmAgent({ name: 'parent', tools });
+    expect(chooseDriver(agent, { ...FACTS, plugins: [] })).toEqual({ driver: 'live', warning: null });
+  });
+
+  it('is one live run for an agent that another server has prepared before', () => {
+    const agent = new LlmAgent({ name: 'parent', tools: [LOAD_MEMORY] });
+    instrument(agent);
     expect(chooseDriver(agent, { ...FACTS, plugins: [] })).toEqual({ driver: 'live', warning: null });
   });
 

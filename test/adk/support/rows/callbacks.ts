@@ -1,4 +1,12 @@
-import { BasePlugin, type BaseTool, LlmAgent } from '@google/adk';
+import {
+  BaseLlmRequestProcessor,
+  BasePlugin,
+  type BaseTool,
+  type Event,
+  type InvocationContext,
+  LlmAgent,
+  type LlmRequest,
+} from '@google/adk';
 import type { Tool } from '@google/genai';
 import { expect } from 'vitest';
 import { z } from 'zod';
@@ -36,6 +44,17 @@ class Chooser extends BasePlugin {
     const chosen = Object.entries(tools)[this.#requests];
     this.#requests += 1;
     return chosen && Object.fromEntries([chosen]);
+  }
+}
+
+/** A processor that adds a count to each request. */
+class Counter extends BaseLlmRequestProcessor {
+  #requests = 0;
+
+  // biome-ignore lint/correctness/useYield: a processor may emit events, and this one emits none.
+  override async *runAsync(_: InvocationContext, request: LlmRequest): AsyncGenerator<Event, void, void> {
+    this.#requests += 1;
+    request.contents.push({ role: 'user', parts: [{ text: `request ${this.#requests}` }] });
   }
 }
 
@@ -89,6 +108,20 @@ export const CALLBACKS: Row[] = [
         ),
       );
       expect(offered).toEqual([['look'], ['paint']]);
+    },
+    TURN_BY_TURN,
+  ),
+
+  works(
+    'a processor of your own in `requestProcessors` changes each request',
+    async (place) => {
+      const model = new ScriptedModel([[text('One.')], [text('Two.')]]);
+      const agent = new LlmAgent({ name: 'assistant', model });
+      agent.requestProcessors.push(new Counter());
+      const { say } = await place.talk({ agent });
+      for (const words of ['one', 'two']) await say(words);
+      const last = model.requests.map(({ contents }) => contents.at(-1)?.parts?.[0]?.text);
+      expect(last).toEqual(['request 1', 'request 2']);
     },
     TURN_BY_TURN,
   ),
