@@ -14,6 +14,7 @@ import {
 } from '@google/adk';
 import type { Content } from '@google/genai';
 import { ARGUMENTS_UNREADABLE, type Chunk, stateConflict, type ToolFacts } from '../protocol/index.ts';
+import { converses } from './agents.ts';
 import { hasBeforeToolCallbacks } from './callbacks.ts';
 import { type CredentialSource, NO_CREDENTIALS } from './credentials.ts';
 import { isUnreadable } from './history.ts';
@@ -31,7 +32,7 @@ import {
 import { DuologueTool, toJsonResponse } from './tools.ts';
 import {
   checkRequestInput,
-  isLlmNode,
+  giveAnswers,
   markEnd,
   markFinished,
   noteEmitted,
@@ -282,9 +283,10 @@ export class GatePlugin extends BasePlugin {
     checkRunningNode(node, nodeContext, this.override);
     const active = this.activeIn(nodeContext.invocationContext);
     if (active) noteEmitted(nodeContext, active);
-    if (isBaseAgent(node)) this.agents.prepare(node);
-    if (!isLlmNode(node)) return;
-    pauseAsNode(node, (context) => this.activeIn(context));
+    giveAnswers(nodeContext);
+    if (!isBaseAgent(node)) return;
+    this.agents.prepare(node);
+    if (converses(node)) pauseAsNode(node, (context) => this.activeIn(context));
   }
 
   override async afterNodeCallback(params: {

@@ -24,7 +24,7 @@ import {
   runDecided,
 } from './agent-tools.ts';
 import { allAgentsIn, cannotWait, workflowAround } from './agent-tree.ts';
-import type { AgentRoot } from './agents.ts';
+import { type AgentRoot, converses } from './agents.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
 import { guardAgentConfirmations, requestedBefore, takeConfirmationRequest } from './confirmations.ts';
 import { credentialsInside, LentCredentials, NO_CREDENTIALS, takeCredentialRequest } from './credentials.ts';
@@ -41,6 +41,8 @@ import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './t
  */
 export function instrument(root: AgentRoot): void {
   for (const agent of allAgentsIn(root)) {
+    // Otherwise ADK takes the empty message of a run that continues for the output of a node whose call was answered.
+    if (converses(agent)) Object.assign(agent, { rerunOnResume: true });
     if (!isLlmAgent(agent)) continue;
     guardAgentCallbacks(agent);
     guardAgentConfirmations(agent);

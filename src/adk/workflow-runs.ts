@@ -1,12 +1,11 @@
 import {
+  type BaseAgent,
   type BaseNode,
   createEvent,
   type Event,
   getFunctionCalls,
   getFunctionResponses,
   type InvocationContext,
-  isLlmAgent,
-  type LlmAgent,
   type NodeContext,
 } from '@google/adk';
 import { danglingCalls, withoutInner } from './history.ts';
@@ -37,26 +36,44 @@ export function noteEmitted({ channel }: NodeContext, run: NodeRun): void {
   };
 }
 
-const prepared = new WeakSet<LlmAgent>();
+const answers = new WeakMap<NodeContext['channel'], NodeContext['resumeInputs']>();
+
+/**
+ * Gives a node the answers to its questions when it continues after it was activated before in the same run, as in a loop of the graph. ADK gives answers
+ * only to the first activation of a node in a run, and here a finished round of the loop counts as one, because it does not run again.
+ */
+export function giveAnswers(context: NodeContext): void {
+  const { channel, resumeInputs } = context;
+  // The workflow at the root runs before its nodes. It shares this object with them, and fills it.
+  const known = answers.get(channel);
+  if (!known) answers.set(channel, resumeInputs);
+  if (!known || known === resumeInputs) return;
+  for (const id of lastEventOf(context)?.longRunningToolIds ?? [])
+    if (known[id] !== undefined) resumeInputs[id] = known[id];
+}
+
+const prepared = new WeakSet<BaseAgent>();
 
 /**
  * Lets calls wait inside an agent that is a node of a workflow. Without this, ADK would end such a node without an output and continue with the next node;
  * when the answer comes, ADK would give the node its input again, so that the model asks again. Calling this again for the same agent changes nothing.
  */
 export function pauseAsNode(
-  agent: LlmAgent,
+  agent: BaseAgent,
   runOf: (context: InvocationContext) => NodeRun | undefined,
 ): void {
   if (prepared.has(agent)) return;
   prepared.add(agent);
-  const run = (Reflect.get(agent, 'runImpl') as RunNode).bind(agent);
+  const run = Reflect.get(agent, 'runImpl') as RunNode;
   const value: RunNode = async function* runImpl(context, input) {
     const { invocationContext, session, nodePath, branch } = context;
     const active = runOf(invocationContext);
     // ADK starts a node before the output of the previous node is stored. If it were stored later, the agent would take that output for the newest
     // message, instead of its own input. So wait for it.
     if (active) await unlessAborted(active.whenAllStored(), invocationContext.abortSignal, () => undefined);
-    const events = isPaused(context) ? run(continued(context, input), undefined) : run(context, input);
+    const events = isPaused(context)
+      ? run.call(continuing(agent, context), continued(context, input), undefined)
+      : run.call(agent, context, input);
     for await (const event of events) {
       // ADK does not wait until an event is stored here, but the agent's next request is made from the stored events. So wait for it.
       const stored = event.partial ? undefined : active?.whenStored(event.id);
@@ -85,13 +102,37 @@ export function pauseAsNode(
  * Whether the last run of this node stopped after a call, before the agent finished. Looking for the event with which a node pauses is not enough: a client
  * may answer before that event is stored, and a process that was killed never stores it.
  */
-function isPaused({ session, invocationId, nodePath }: NodeContext): boolean {
-  const last = session.events.findLast(
-    (event) =>
-      event.invocationId === invocationId && event.author !== 'user' && event.nodeInfo?.path === nodePath,
-  );
+function isPaused(context: NodeContext): boolean {
+  const last = lastEventOf(context);
   if (!last || last.output !== undefined || last.route !== undefined) return false;
   return isWaiting(last) || getFunctionCalls(last).length > 0 || getFunctionResponses(last).length > 0;
+}
+
+/** The newest event of a node in its invocation that fulfils a condition. */
+function lastEventOf(
+  { session, invocationId, nodePath }: NodeContext,
+  fulfils: (event: Event) => boolean = () => true,
+): Event | undefined {
+  return session.events.findLast(
+    (event) =>
+      event.invocationId === invocationId &&
+      event.author !== 'user' &&
+      event.nodeInfo?.path === nodePath &&
+      fulfils(event),
+  );
+}
+
+/**
+ * The agent of a node, whose run continues with the sub-agent that made the newest call: the agent has transferred to it, or has chosen it (`RoutedAgent`).
+ * The sub-agent answers, as it does when no call waits.
+ */
+function continuing(agent: BaseAgent, context: NodeContext): BaseAgent {
+  const name = lastEventOf(context, (event) => getFunctionCalls(event).length > 0)?.author;
+  const speaker = name === undefined ? undefined : agent.findAgent(name);
+  if (!speaker || speaker === agent) return agent;
+  return Object.create(agent, {
+    runAsync: { value: (own: InvocationContext) => speaker.runAsync(own) },
+  }) as BaseAgent;
 }
 
 function isWaiting(event: Event | undefined): boolean {
@@ -262,8 +303,4 @@ export function markEnd({ name: author }: BaseNode, context: NodeContext): void 
   const { interruptIds, nodePath: path, invocationId } = context;
   if (interruptIds.length > 0) return;
   context.emit(createEvent({ author, invocationId, nodeInfo: { path }, customMetadata: { duologue: END } }));
-}
-
-export function isLlmNode(node: unknown): node is LlmAgent {
-  return isLlmAgent(node as never);
 }

@@ -4,6 +4,7 @@ import { CALL_IDS } from './call-ids.ts';
 import { CALLBACKS } from './callbacks.ts';
 import { CONFIRMATIONS } from './confirmations.ts';
 import { CREDENTIALS } from './credentials.ts';
+import { GRAPHS } from './graphs.ts';
 import { KILLS } from './kills.ts';
 import { LONG_RUNNING } from './long-running.ts';
 import { NODE_CALLS } from './node-calls.ts';
@@ -20,6 +21,7 @@ import { WORKFLOWS } from './workflows.ts';
 export const ROWS: readonly Row[] = [
   ...ROOTS,
   ...WORKFLOWS,
+  ...GRAPHS,
   ...KILLS,
   ...PARALLEL,
   ...QUESTIONS,
