@@ -1,7 +1,7 @@
 /** A program of a user that has the packed library. It plays the tools of `tools.ts` in both modes, and prints what it saw as JSON. */
 import { LlmAgent, LogLevel, setLogLevel } from '@google/adk';
 import { DuologueSseTransport, DuologueTransport } from 'duologue/client';
-import { type Chunk, ProtocolError } from 'duologue/protocol';
+import { ProtocolError } from 'duologue/protocol';
 import {
   createDuologue,
   createMemoryStore,
@@ -34,6 +34,12 @@ async function inTime(time: FakeTime, turn: Promise<TestTurn>): Promise<TestTurn
 /** The outcomes of the calls of a turn. */
 const outputs = ({ toolCalls }: TestTurn): unknown[] =>
   toolCalls.map(({ output, errorText }) => output ?? errorText);
+
+/** What the tools of a turn reported before their output. */
+const progressIn = ({ chunks }: TestTurn): unknown[] =>
+  chunks.flatMap((chunk) =>
+    chunk.type === 'tool-output-available' && chunk.preliminary === true ? [chunk.output] : [],
+  );
 
 const script: ScriptTurn[] = [
   { call: 'pay', args: { amount: 50 } },
@@ -100,11 +106,10 @@ for (const over of ['sse', 'bidi'] as const) {
   );
   results.push(outputs(await chat.say('Pay two bills')));
   const printed = await chat.say('Print');
-  const isProgress = (chunk: Chunk) => chunk.type === 'tool-output-available' && chunk.preliminary === true;
-  results.push(outputs(printed), printed.chunks.some(isProgress));
+  results.push(outputs(printed), progressIn(printed).length > 0);
   results.push(outputs(await inTime(time, chat.say('Scan'))));
   const drawn = await chat.say('Draw', { metadata: { page: 'cart' }, body: { shop: 'Kyoto' } });
-  results.push(outputs(drawn), chat.messages.at(-1)?.metadata);
+  results.push(outputs(drawn), progressIn(drawn), chat.messages.at(-1)?.metadata);
   results.push(drawn.chunks.flatMap((chunk) => (chunk.type.startsWith('data-') ? [chunk] : [])));
   results.push(drawn.transientData);
 

@@ -136,6 +136,8 @@ export function Mistakes() {
   useDuologue<typeof tools>({ url: '/', mode: 'sse', tools: { ...executors, pay: () => null } });
   // @ts-expect-error: the mode is misspelt.
   useDuologue({ url: '/', mode: 'websocket' });
+  // @ts-expect-error: the latitude is a number.
+  new DuologueTransport<ChatMessage>({ url: '/', executors: wrong });
   // @ts-expect-error: the executor of `play` is missing.
   return new DuologueTransport<ChatMessage>({ url: '/', executors: { get_location } });
 }

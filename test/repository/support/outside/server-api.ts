@@ -40,11 +40,12 @@ const pay = defineTool({
   name: 'pay',
   description: 'Pays.',
   parameters: z.object({ amount: z.number() }),
-  output: z.object({ paid: z.number(), by: z.unknown(), shop: z.string().nullable() }),
+  output: z.object({ paid: z.number(), user: z.string(), by: z.unknown(), shop: z.string().nullable() }),
   needsApproval: true,
   approvalTimeoutMs: null,
-  execute: ({ amount }, { decidedBy, request }) => ({
+  execute: ({ amount }, { user, decidedBy, request }) => ({
     paid: amount,
+    user,
     by: decidedBy,
     shop: request?.headers['x-shop'] ?? null,
   }),
@@ -75,7 +76,7 @@ const before: ScriptTurn[] = [
   ...[{ content: { role: 'model', parts: [{ text: 'Ready.' }] } }],
   ...[payment(8), { call: 'print', id: 'call-1' }],
 ];
-const after: ScriptTurn[] = ['Paid late.', 'Printed.', 'Noted.'];
+const after: ScriptTurn[] = ['Paid late.', 'Printed.', 'Noted.', 'Is all well?'];
 
 const folder = mkdtempSync(join(tmpdir(), 'outside-'));
 const EVENTS: ServerEventName[] = [
@@ -224,7 +225,7 @@ async function play(over: 'sse' | 'bidi'): Promise<unknown[]> {
   await page.open();
   await again.decide({ approvalId: late?.approvalId ?? '', approved: true, by: 'mia' });
   seen.push((await page.next()).text);
-  // The tool saw who decided, and no request: headers are never stored.
+  // The tool saw who asked and who decided, and no request: headers are never stored.
   const stored = (await again.sessions.read(session)).messages.flatMap(({ parts }) => parts);
   seen.push(stored.flatMap((part) => ('output' in part ? [part.output] : [])).at(-1));
   const printed = testClient(again, { over, session: printer.session });
@@ -240,6 +241,8 @@ async function play(over: 'sse' | 'bidi'): Promise<unknown[]> {
   await again.send(session, 'Thank you.');
   seen.push((await page.next()).text);
   await again.say(session, 'Anything else?');
+  seen.push((await page.next()).text);
+  await again.say(session, { instruction: 'Ask whether all is well.' });
   seen.push((await page.next()).text);
   const { sessions } = again;
   const other = { user: 'live_user', id: 'other' };
