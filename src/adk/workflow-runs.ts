@@ -36,20 +36,39 @@ export function noteEmitted({ channel }: NodeContext, run: NodeRun): void {
   };
 }
 
-const answers = new WeakMap<NodeContext['channel'], NodeContext['resumeInputs']>();
+/** The answers that a run begins with. */
+interface Answers {
+  /** By the ids that the nodes gave their questions. ADK fills it when the workflow at the root begins. */
+  byId: NodeContext['resumeInputs'];
+  /** The ids of the open questions of each node, by its path, until the node continues. */
+  open: Map<string, readonly string[]>;
+}
+
+const answers = new WeakMap<NodeContext['channel'], Answers>();
 
 /**
  * Gives a node the answers to its questions when it continues after it was activated before in the same run, as in a loop of the graph. ADK gives answers
- * only to the first activation of a node in a run, and here a finished round of the loop counts as one, because it does not run again.
+ * only to the first activation of a node in a run, and here a finished round of the loop counts as one, because it does not run again. The workflow at the
+ * root must pass this function before its nodes.
  */
 export function giveAnswers(context: NodeContext): void {
-  const { channel, resumeInputs } = context;
-  // The workflow at the root runs before its nodes. It shares this object with them, and fills it.
+  const { channel, nodePath, resumeInputs } = context;
   const known = answers.get(channel);
-  if (!known) answers.set(channel, resumeInputs);
-  if (!known || known === resumeInputs) return;
-  for (const id of lastEventOf(context)?.longRunningToolIds ?? [])
-    if (known[id] !== undefined) resumeInputs[id] = known[id];
+  // The questions are read before a node runs: events of this run are stored at any time.
+  if (!known) answers.set(channel, { byId: resumeInputs, open: openQuestions(context) });
+  const ids = known?.open.get(nodePath);
+  known?.open.delete(nodePath);
+  // ADK has not given the answers when it made another object for this node.
+  if (!known || !ids || known.byId === resumeInputs) return;
+  for (const id of ids) if (known.byId[id] !== undefined) resumeInputs[id] = known.byId[id];
+}
+
+function openQuestions({ session, invocationId }: NodeContext): Map<string, readonly string[]> {
+  const open = new Map<string, readonly string[]>();
+  for (const { author, invocationId: id, nodeInfo, longRunningToolIds = [] } of session.events)
+    if (id === invocationId && author !== 'user' && nodeInfo?.path)
+      open.set(nodeInfo.path, longRunningToolIds);
+  return open;
 }
 
 const prepared = new WeakSet<BaseAgent>();
