@@ -257,13 +257,13 @@ function unansweredIn(events: readonly Event[], asked: ReadonlyMap<string, strin
 }
 
 /**
- * Whether the newest invocation of a workflow stopped before the workflow had its end (`markEnd`), for instance because the process was killed. A question
- * that ended without an answer is an end too.
+ * Whether the newest turn of a workflow stopped before the workflow had its end (`markEnd`), for instance because the process was killed. A question
+ * that ended without an answer is an end too. An earlier turn may still wait. A text that the application said after the newest turn is no turn.
  */
 export function isStoppedWorkflow(events: readonly Event[]): boolean {
-  const newest = events.findLast(({ nodeInfo }) => nodeInfo !== undefined)?.invocationId;
-  if (newest === undefined) return false;
-  const own = events.filter(({ invocationId }) => invocationId === newest);
+  const begin = events.findLast(({ customMetadata }) => customMetadata?.messageId !== undefined);
+  if (begin?.author !== 'user') return false;
+  const own = events.filter(({ invocationId }) => invocationId === begin.invocationId);
   const hasEnd = own.some(({ customMetadata }) => customMetadata?.duologue === END);
   return !hasEnd && unansweredIn(own, interruptIds(own)) === null;
 }
