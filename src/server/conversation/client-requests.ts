@@ -67,8 +67,8 @@ export class ClientRequests {
   }
 
   /**
-   * Handles a user message from a socket or from the application. Resolves when its turn starts, and rejects when the message is rejected. Also
-   * resolves when no turn starts: the message repeats an earlier one, or this process ends, and then the client sends the message to the next process.
+   * Handles a user message from a socket or from the application. Resolves when its turn starts, and rejects when the message is rejected. Also resolves when
+   * no turn starts: the message repeats an earlier one, or the conversation closes here, and then the client sends the message to the next process.
    */
   async say(message: TypedMessage, { again, ...asked }: RequestContext & { again: boolean }): Promise<void> {
     const { engine, key, runner, listeners, requests } = this.context;

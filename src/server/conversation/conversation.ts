@@ -49,8 +49,9 @@ export interface OwnedSession {
 }
 
 /**
- * One conversation, as routes and sockets use it, from the moment when this process becomes its owner until its release. It connects the modules:
- * `state/` decides, the effect runner acts, `clients/` has the listeners and their requests. It keeps only whether the session was new and whether it is being deleted.
+ * One conversation, as routes and sockets use it, from the moment when this process becomes its owner until its release. It connects the modules: `state/`
+ * decides, the effect runner acts, `clients/` has the listeners and their requests. Of its own it keeps only whether the session was new and whether it is
+ * being deleted.
  */
 export class Conversation implements Session {
   readonly key: OwnedKey;

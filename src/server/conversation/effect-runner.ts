@@ -76,7 +76,9 @@ export class EffectRunner {
     this.targets = targets(this);
   }
 
-  /** The time (`clock.elapsed()`) when the agent last became idle, or when a request last looked up the session. */
+  /**
+   * The time (`clock.elapsed()`) of the last use: when a request last looked up the session, or when the last effect was performed while the agent was idle.
+   */
   get lastUsedAt(): number {
     return this.lastUse;
   }
@@ -96,7 +98,7 @@ export class EffectRunner {
     return this.isDropped;
   }
 
-  /** Stops performing effects, because the session is removed or handed over. */
+  /** Ignores all further inputs, because the session is removed or handed over. Effects that are still in the queue are performed. */
   drop(): void {
     this.isDropped = true;
   }

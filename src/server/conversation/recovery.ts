@@ -98,7 +98,7 @@ export async function recoverSession(
     const awaited = new Set(queue.flatMap(({ answerId }) => answerId ?? []));
     const stored = await recentMessages(store, key, named);
     const rest = restOf(log.chunks, stored.messages, { open, awaited });
-    // The cut (`data-heard`) follows the end of the message. It makes clients remove text that they already have.
+    // The cut (`data-heard`) follows the end of the message. The cut makes clients remove text that they already have.
     if (session.unspoken) {
       await cutUnspoken(source, session.unspoken);
       rest?.push({ type: 'data-heard', data: session.unspoken, transient: true });
@@ -257,8 +257,8 @@ function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][num
 }
 
 /**
- * Adds stored decisions to the messages that do not show them yet, and ends the calls that cannot continue. A tool that was running on the server
- * gets the outcome "unknown" and does not run again. Returns the calls that stay open.
+ * Adds stored decisions to the messages that do not show them yet, and ends the calls that cannot continue. A tool that was running on the server gets the
+ * outcome "unknown" and does not run again; an agent that is used as a tool continues instead. Returns the calls that stay open.
  */
 async function endInterruptedCalls(source: RecoverySource, calls: CallRecord[]): Promise<CallRecord[]> {
   const { key, engine, history } = source;

@@ -246,7 +246,10 @@ export class StoreWriter {
     return call ? { kind: 'ended', call } : { kind: 'ignored' };
   }
 
-  /** Expires an approval request or question. Returns null when it expired now, otherwise the stored call, which no longer waited for the user. */
+  /**
+   * Expires an approval request or question. Returns null when it expired now, or is not stored; otherwise the stored call, which no longer waited for the
+   * user.
+   */
   private async expire({ call, reason }: WriteOf<'expire'>): Promise<DecidedBefore | null> {
     const { key, engine } = this.context;
     if (await this.approvals.expire(call, reason)) return null;

@@ -31,7 +31,10 @@ export interface ToolRunnerContext {
 
 /** Runs the tools of a conversation's stored calls on the server, and the after-tool callbacks. A tool starts when its call has the tool lock. */
 export class ToolRunner {
-  /** The lock and the timeouts of the tools. ADK's own loop uses the same object, so a tool that it runs waits for the same lock. */
+  /**
+   * The lock and the timeouts of the tools. ADK's own loop uses the same object, so a tool that it runs waits for the same lock. The tools inside an agent
+   * that is used as a tool have a lock of their own.
+   */
   readonly tools: ServerTools;
   private readonly context: ToolRunnerContext;
   private readonly releases = new Map<string, () => void>();

@@ -21,7 +21,7 @@ export interface EndedRun {
   driver: Driver;
   /** Whether `close` was called; false when the run ended by itself. */
   wasClosed: boolean;
-  /** Whether the run produced no output and recognised no speech. */
+  /** Whether the run produced no output and recognised no speech; false for a run that was closed. */
   wasSilent: boolean;
   /** When the run was opened. */
   openedAt: number;
@@ -47,14 +47,14 @@ export class AgentRun {
   private held = false;
   private count = 0;
   private openedAt = Number.NEGATIVE_INFINITY;
-  /** The connection that sent sound or pictures to the run. */
+  /** The connection that sent sound or pictures to the run; null when none did. */
   private fedBy: string | null = null;
   /** Which side detects the end of the user's speech: `next` in the next run, `now` in the open run. */
   private readonly detection: { next: Detection; now: Detection } = { next: 'server', now: 'server' };
   /** The ids of calls that the model cancelled, so that it must get no response to them. */
   private readonly cancelled = new Set<string>();
   private readonly made = new Map<string, MadeCall>();
-  /** The ids of calls that were announced before they were stored, and that have no outcome. */
+  /** The ids of the calls for which `isAnnounced` is true. */
   private readonly announced = new Set<string>();
   /** Whether the model got input since it last ended a turn. */
   private hasInput = false;
@@ -271,7 +271,7 @@ export class AgentRun {
     this.fedBy = connection;
   }
 
-  /** The connection that sent sound or pictures to the run, if one did. */
+  /** The connection that sent sound or pictures to the last live run; null when none did. */
   get feeder(): string | null {
     return this.fedBy;
   }

@@ -37,8 +37,9 @@ export class CallReports {
   }
 
   /**
-   * Sends what running calls reported. A report waits while the agent writes another message, because every switch between messages would split the
-   * text of that message into several blocks. Called after every input while `waiting` is not empty.
+   * Sends what running calls reported. A report waits while the agent writes another message, because every switch between messages would split the text of
+   * that message into several blocks. The report also waits while an HTTP response streams another message. Called after every input while `waiting` is not
+   * empty.
    */
   show(): void {
     const { context, messages, progress, pending } = this;

@@ -31,8 +31,8 @@ export class Context {
   private time = 0;
   private effects: Effect[] = [];
   /**
-   * `leaving`: no client returned in time, and the agent may still end its answer. `abandoned`: no client returned, and nothing runs. `closed`: the
-   * process ends, or the session is removed.
+   * `leaving`: no client returned in time, and the agent may still end its answer. `abandoned`: no client returned, and nothing runs. `closed`: the process
+   * ends, hands the session over, or removes it.
    */
   private life: 'open' | 'leaving' | 'abandoned' | 'closed' = 'open';
   private listened = false;
@@ -91,7 +91,7 @@ export class Context {
     return this.life === 'leaving';
   }
 
-  /** Whether the process ends, or the session is removed. */
+  /** Whether the process ends, hands the session over, or removes it. */
   get isClosed(): boolean {
     return this.life === 'closed';
   }

@@ -195,9 +195,12 @@ export interface StoreEffect {
   writes: Write[];
   /** Performed when every write succeeded. */
   after: Effect[];
-  /** Performed instead of `after` when a write failed. */
+  /** Performed instead of `after` when a write failed; if absent, nothing is. */
   failed?: Effect[];
-  /** Performed instead of `failed` when a write failed with `StateConflict`: the session state changed after the tool had read it. */
+  /**
+   * Performed instead of `failed` when a write failed with `StateConflict`: the session state changed after the tool had read it. If absent, `failed` is
+   * performed then, too.
+   */
   conflicted?: Effect[];
   purpose: Purpose | null;
 }

@@ -14,7 +14,10 @@ import type { Failure } from './errors.ts';
 export interface Cause {
   /** The metadata of the user message; null when it must be looked up in the store. */
   metadata: PageMetadata | null;
-  /** The headers and body fields that tools may read, from the newest request of the turn; null when that request has no such fields. */
+  /**
+   * The headers and body fields that tools may read, from the newest request of the turn; null when it has none, and once a response of the message has
+   * ended.
+   */
   request: ToolRequest | null;
 }
 
@@ -25,8 +28,8 @@ export interface Cause {
 export interface Circumstances {
   facts: CallFacts;
   /**
-   * The id of the assistant message that shows the call; null when no message shows it. Set only when the metadata must be looked up: it is the metadata
-   * of the last user message before that assistant message.
+   * The id of the assistant message that shows the call; null when no message shows it. Set only when the metadata must be looked up: then it is that of the
+   * last user message before this assistant message.
    */
   metadataBefore?: string | null;
   /** The call, if its approver must be looked up. */
@@ -105,7 +108,7 @@ export interface Recovered {
   queue: MessageRequest[];
 }
 
-/** A call that another request or another process has decided, as the store has it, and the user who decided. */
+/** A call that another request or another process has decided, as the store has it, and the name of the user with which watchers get the decision. */
 export interface DecidedBefore {
   call: CallRecord;
   by: string;
@@ -133,7 +136,7 @@ export interface WriteResults {
 
 /** Every input of the state of a conversation. */
 export type Input =
-  /** `replaces`: if an earlier user message has the same id, the conversation is rewound to that message. */
+  /** `replaces`: a message with the id and content of an earlier one rewinds the conversation to it, instead of being ignored as a repetition. */
   | { type: 'message'; message: MessageRequest; replaces: boolean }
   | { type: 'continue'; message: MessageRequest }
   /** The application gives the agent an instruction. */

@@ -39,7 +39,7 @@ export class Draft {
     this.answered = cause;
   }
 
-  /** The id of the ADK invocation that the next run continues when calls of the message are answered. */
+  /** The ADK invocation that the next run of the message continues; undefined while no call of the message has ended in this process. */
   get invocation(): string | undefined {
     return this.paused;
   }
@@ -58,7 +58,7 @@ export class Draft {
     return !this.hasChunks && this.message.parts.length === 0;
   }
 
-  /** The error text that the message ends with, if the agent failed. */
+  /** The error text that the message ends with; null when the agent has not failed. */
   get failure(): string | null {
     return this.failureText;
   }
@@ -320,8 +320,8 @@ export class Messages {
     }
     // The model has started another message by itself. That message ends, because the model now continues `owner`.
     if (activeDraft && activeDraft !== owner && !this.calls.hasIn(activeDraft.id)) this.finish(activeDraft);
-    // In the message that it wrote last, the model continues only when every call of the step is answered. In an earlier message it responds to each
-    // answer at once.
+    // The model continues the message that it wrote last only when every call of the step is answered. In an earlier message it responds to each answer at
+    // once.
     this.activate(owner, isComplete || this.lastActiveId !== owner.id);
   }
 
@@ -395,7 +395,10 @@ function finishMetadata({ metadata }: Message, reason: FinishReason, isClosed: b
   };
 }
 
-/** The user messages of a conversation. The state remembers them to recognise a message that a client sends twice, and one that rewinds the conversation. */
+/**
+ * The newest user messages of a conversation. The state remembers them to recognise a message that a client sends twice, and one that rewinds the
+ * conversation.
+ */
 export class UserMessages {
   private unansweredId: string | null;
   /** A fingerprint of each message, by its id, in order. */

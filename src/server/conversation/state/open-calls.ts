@@ -25,7 +25,7 @@ interface CallFacts {
   approvalMessage?: string | undefined;
 }
 
-/** A call whose outcome is not reported yet. Its state changes by the transitions of `call-states.ts`; only `putBack` returns it to an earlier state. */
+/** A call whose outcome is not reported yet. Its state changes by the transitions of `call-states.ts`; `putBack` undoes a start that was not stored. */
 export class OpenCall {
   /** The time limit of the approval request, as the tool defines it. Null means no limit; undefined means that the server's default applies. */
   readonly approvalTimeoutMs: number | null | undefined;
@@ -79,7 +79,7 @@ export class OpenCall {
     return this.expiring;
   }
 
-  /** The user or application that approved the call; null when it was not approved, or when another process received the approval. */
+  /** The user or application that approved the call; null when none did, another process received the approval, or an agent runs again as a tool. */
   get approvedBy(): Identity | null {
     return this.decider.by;
   }
@@ -109,7 +109,7 @@ export class OpenCall {
     return waitsFor(this.current, this.stored) === 'client' || (this.asksForAnswer && this.isAsked);
   }
 
-  /** Whether the tool runs, or the outcome of the call is known. Then the call may already have had its effect. */
+  /** Whether the tool runs, or the outcome is known, so that the call may already have had its effect. False for a parked call. */
   get hasStarted(): boolean {
     return this.current === 'running' || this.current === 'ending';
   }
@@ -210,7 +210,7 @@ export class OpenCall {
     return true;
   }
 
-  /** Records that the call holds the tool lock although its tool has ended. The lock is released when the outcome is stored. */
+  /** Records that the call holds the tool lock although its tool has returned. The lock is released after the write of what the tool returned. */
   keepLock(): void {
     this.ownsLock = true;
   }
@@ -270,7 +270,7 @@ export class OpenCall {
     this.stored = { ...this.stored, status: 'expired' };
   }
 
-  /** Records the user or application that approved the call; null when another process received the decision. */
+  /** Records the user or application that approved the call; null as in `approvedBy`. */
   setApprover(by: Identity | null): void {
     this.decider = { ...this.decider, by };
   }
@@ -319,7 +319,7 @@ export class OpenCalls {
     return this.all.filter(({ state }) => states.includes(state));
   }
 
-  /** The call, if its tool runs on the server. */
+  /** The call, if its state is `running`; otherwise undefined. */
   running(id: string): OpenCall | undefined {
     const call = this.open.get(id);
     return call?.state === 'running' ? call : undefined;
@@ -428,7 +428,7 @@ export class OpenCalls {
     return call.apply('settle') && this.open.delete(call.record.id);
   }
 
-  /** The calls that timed out, with their outcome. */
+  /** The calls that timed out and are not being ended yet, with their outcome. */
   overdue(now: number): { call: OpenCall; outcome: Failure }[] {
     return this.all.flatMap((call) => {
       const { expiresAt } = call.record;

@@ -6,7 +6,7 @@ import type { OpenCall, OpenCalls } from './open-calls.ts';
 
 /**
  * Returns the calls that can no longer be answered: an agent that is used as a tool made them, the call of that agent has ended, for instance by an
- * interruption, and their own tools have not started.
+ * interruption, and their own tools do not run.
  */
 export function orphansIn(open: OpenCalls): OpenCall[] {
   return open.all.filter(
@@ -30,9 +30,9 @@ export function resumeAgents({ all }: OpenCalls): OpenCall[] {
 }
 
 /**
- * The steps of messages. A client with the AI SDK's `lastAssistantMessageIs...` helpers looks only at the last step of a message, and sends no answer
- * while a call of that step is open. The call of an agent that is used as a tool stays open until the calls inside the agent have ended. So the calls
- * inside the agent are announced in a later step than its own call.
+ * The steps of messages. A client with the AI SDK's `lastAssistantMessageIs...` helpers looks only at the last step of a message, and sends no answer while a
+ * call of that step is open. The call of an agent that is used as a tool stays open until the calls inside the agent have ended. So over SSE the calls inside
+ * the agent are announced in a later step than its own call, where that is possible (`beginsWith`).
  */
 export class CallSteps {
   /** The calls that were announced since the last step of a message began, and whether each waits for the user or the browser until it ends. */

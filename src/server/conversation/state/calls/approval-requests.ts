@@ -9,9 +9,9 @@ import type { CallChunks } from './call-chunks.ts';
 type ApprovalRequestPurpose = Extract<Purpose, { for: 'approval-request' }>;
 
 /**
- * Shows approval requests to clients, one at a time or all together as the policy says, and questions without delay. An AI SDK client ends its
- * response at an approval request, and then sends all answers of the step in one request. So the browser calls of a step that need no approval are
- * announced just before its first approval request.
+ * Shows approval requests to clients, one at a time or all together as the policy says. A question does not wait for other questions and requests. An AI SDK
+ * client ends its response at an approval request, and then sends all answers of the step in one request. So over a socket the browser calls of a step that
+ * need no approval are held, and announced together with its first approval request.
  */
 export class ApprovalRequests {
   private readonly context: Context;
@@ -21,7 +21,7 @@ export class ApprovalRequests {
   private readonly chunks: CallChunks;
   /** Browser calls that need no approval and are not announced yet. */
   private held: OpenCall[] = [];
-  /** Whether approval requests wait until the browser calls of their step are stored. */
+  /** Whether approval requests and questions wait until the browser calls of their step are stored. */
   private isWaiting = false;
   /** Whether a call has ended, so that the next approval request may be shown. */
   private isDue = false;
@@ -39,7 +39,7 @@ export class ApprovalRequests {
     this.held.push(call);
   }
 
-  /** Records that a call has ended: `showDue` shows the next approval request after the current input. */
+  /** Records that a call has ended, so that `showDue` shows the next approval request after the current input. */
   setDue(): void {
     this.isDue = true;
   }
@@ -56,20 +56,23 @@ export class ApprovalRequests {
     if (this.isWaiting || this.held.length > 0) this.showNext();
   }
 
-  /** Shows every question, and the next approval request, or all approval requests if the policy shows them together. */
+  /**
+   * Shows what may be shown now: every question, and the next approval request, or all approval requests if the policy shows them together. An HTTP response
+   * shows only those of its own message.
+   */
   showNext(): void {
     const { context, open, messages, chunks } = this;
     const { approvalsTogether, hasResponse } = context.policy;
     const queued = open.inState('queued');
-    // Over a socket, approval requests wait until the browser calls of their step are stored. An HTTP response ends with the run, and by then every
-    // call of the step is stored.
+    // Over a socket, approval requests and questions wait until the browser calls of their step are stored. An HTTP response ends with the run, and by then
+    // every call of the step is stored.
     this.isWaiting = !hasResponse && queued.length > 0 && this.isExpecting(isBrowserCall);
     if (this.isWaiting) return;
     for (const call of queued) {
       // A question is shown even while an approval request is open.
       if (!approvalsTogether && open.isShowing && !call.asksForAnswer) continue;
       const draft = messages.get(call.record.messageId);
-      // An HTTP response shows only the approval requests of the message that it streams.
+      // An HTTP response shows nothing of other messages than the one that it streams.
       if (!draft || (hasResponse && draft !== messages.active)) continue;
       call.apply('show');
       const expiresAt = this.deadlineOf(call);
@@ -96,7 +99,10 @@ export class ApprovalRequests {
     if (open.isShowing || !this.isExpecting(({ asks }) => asks)) this.announceHeld();
   }
 
-  /** Handles an approval request that could not be stored, so that clients did not get it. Returns its call, which must end. */
+  /**
+   * Handles an approval request that could not be stored, so that clients did not get it. Returns its call, which must end; undefined when the call has ended
+   * already.
+   */
   notShown({ callId, isAnnounced, beside }: ApprovalRequestPurpose): OpenCall | undefined {
     const { open } = this;
     // The chunks after the failed write were not sent. So the browser calls that were announced with the request must be announced again.
@@ -125,7 +131,7 @@ export class ApprovalRequests {
     return timeoutMs === null ? null : now + timeoutMs;
   }
 
-  /** How many more approval requests of this message will be sent after this one. */
+  /** How many more approval requests will follow in this message, as far as is known now. */
   private countQueued({ id }: Draft): number {
     const isQueued = ({ record }: OpenCall) => record.approvalId !== null && record.messageId === id;
     const known = this.open.inState('queued', 'issuing').filter(isQueued).length;

@@ -31,13 +31,19 @@ export class CallChunks {
     return this.context.options.confirmations === 'tool';
   }
 
-  /** Whether a call is announced only after it was stored. True for questions, and over a socket for calls that need approval or run in the browser. */
+  /**
+   * Whether a call is announced only after it was stored. True for questions, and over a socket for calls that need approval or run in the browser. With
+   * `confirmations: 'tool'`, a call that needs approval is announced when it is decided, whatever this method returns.
+   */
   isAnnouncedLate({ asks, runsOn, question }: ToolFacts): boolean {
     if (question) return true;
     return !this.context.policy.hasResponse && (asks || runsOn === 'client');
   }
 
-  /** Announces a call as soon as the model makes it, before ADK runs its tool or defers the call. */
+  /**
+   * Announces a call as soon as the model makes it, before ADK runs its tool or defers the call. Does nothing for a call whose user gets a confirmation
+   * instead.
+   */
   announceEarly(call: NamedCall, facts: ToolFacts, draft: Draft): void {
     if (this.usesConfirmations && facts.asks) return;
     this.run.noteAnnounced(call.id);
@@ -64,7 +70,10 @@ export class CallChunks {
     );
   }
 
-  /** Sends the input of an approved call again, so that the new HTTP response shows the client which browser tool to run. */
+  /**
+   * Sends the input of an approved call again, so that the new HTTP response shows the client which browser tool to run. Does nothing with
+   * `confirmations: 'tool'`, because clients got no input of the call before that.
+   */
   repeatInput({ record }: OpenCall, draft: Draft): void {
     if (this.usesConfirmations) return;
     const { id: toolCallId, toolName, args: input, runsOn } = record;
@@ -120,7 +129,10 @@ export class CallChunks {
     this.announce(call, draft);
   }
 
-  /** The chunks that report an outcome: for the call, if clients have it, and for its confirmation, if that is open. */
+  /**
+   * The chunks that report an outcome: for the call, if clients have it, for its confirmation, if that is open, and then the files that the tool saved. Empty
+   * when clients have neither.
+   */
   forOutcome(call: OpenCall, outcome: CallOutcome): Chunk[] {
     const { denials } = this.context.options;
     const { approvalId, id } = call.record;

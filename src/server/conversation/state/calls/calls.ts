@@ -136,7 +136,7 @@ export class Calls {
     this.messages.endLeftover(this.messages.get(record.messageId));
   }
 
-  /** Ends a call of an interrupted turn without recording it: the model and the history get the response `interrupted`, and clients get nothing. */
+  /** Ends a call of an interrupted turn without recording it: the history, and a live model, get the response `interrupted`, and clients get nothing. */
   decline(call: DeferredCall, ticket: Ticket): void {
     const { context, run } = this;
     const mark = context.mark();
@@ -313,7 +313,9 @@ export class Calls {
     this.takeUp();
   }
 
-  /** Handles the outcome of a tool on the server: the tool has ended, it was started and its output comes from outside, or it asks the user first. */
+  /**
+   * Handles what a tool on the server, or the after-tool callbacks, returned: an outcome, that an output comes later, or that the tool asks the user first.
+   */
   toolEnded(callId: string, outcome: Outcome): void {
     const { context, messages, run, outcomes } = this;
     const call = this.open.running(callId);
@@ -326,7 +328,7 @@ export class Calls {
       // A live model says nothing until it gets the output, which may take hours, so the next user message does not wait for it. An agent that is
       // driven turn by turn must end its run first, and the next user message waits for that.
       if (run.isLive && messages.active?.id === messageId) messages.setWorking(false);
-      // No deadline: the output of a long-running tool may come days later.
+      // No deadline: the output of a long-running tool, or a decision about a call inside an agent, may come days later.
       call.setDeadline(null);
       context.store([{ do: 'park', call: call.record }], null);
       return outcomes.releaseLock(call);
@@ -351,8 +353,8 @@ export class Calls {
   }
 
   /**
-   * Shows the approval request of a tool that asks for approval while it runs. Such a tool has had no effect yet, and runs again once the user has
-   * approved.
+   * Shows the approval request of a tool that asks for approval while it runs. Such a tool must ask before it has any effect, because it runs again, from its
+   * beginning, once the user has approved.
    */
   private askLate(call: OpenCall, question: Question): void {
     const { context, messages, run, outcomes } = this;
@@ -383,7 +385,7 @@ export class Calls {
     this.requests.showNext();
   }
 
-  /** Ends every call that timed out. If a call waits for a decision or an answer, the store is first asked whether that decision or answer is stored. */
+  /** Ends the calls that timed out, except those whose request is not shown yet. Before a shown one ends, the store is asked for a decision or an answer. */
   expire(): void {
     for (const { call, outcome } of this.open.overdue(this.context.now)) {
       if (call.isAsked) this.startExpiring(call, false);
@@ -403,7 +405,7 @@ export class Calls {
     return this.open.areExpiring ? null : this.late.splice(0);
   }
 
-  /** Handles an approval request or question that timed out: asks the store whether this or another process received the decision before. */
+  /** Expires an approval request or question in the store, unless this or another process has stored a decision or an answer before. */
   private startExpiring(call: OpenCall, isQuiet: boolean): void {
     const { id: callId } = call.record;
     call.startExpiring();

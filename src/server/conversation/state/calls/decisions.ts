@@ -104,7 +104,7 @@ export class Decisions {
     const { open, messages } = this;
     const approved = decisionIn(decided);
     if (approved === null) {
-      // The other process has used the approval or ended the call, so this process has nothing left to do for the call.
+      // The call is neither approved nor denied: its approval was used, or it has ended. So nothing is left to do for it here.
       open.settle(call);
       return null;
     }

@@ -15,7 +15,10 @@ import type { CallChunks } from './call-chunks.ts';
 /** The error text of a call whose output cannot be stored. The model and the user get the same text. */
 const NOT_STORED = 'The tool ran, but its result could not be stored.';
 
-/** Ends calls: the outcome is first stored in the history, then sent to clients and to the model. */
+/**
+ * Ends calls: the outcome is first stored in the history, then sent to clients and to the model. If it cannot be stored, clients and the model get an outcome
+ * all the same; an output is then replaced by an error.
+ */
 export class Outcomes {
   private readonly context: Context;
   private readonly open: OpenCalls;
@@ -115,7 +118,7 @@ export class Outcomes {
     this.run.addNotice(messageId, isLate ? noticeOf(toolName, args, responseOf(outcome)) : null);
   }
 
-  /** Lets the agent continue the message of a settled call, or ends the message when the agent will not continue it. */
+  /** Lets the agent continue the message of a settled call. If the session is abandoned, ends the message instead, as soon as none of its calls is open. */
   private continue(owner: Draft, record: CallRecord, isHeard: boolean): void {
     const { context, open, messages } = this;
     if (context.isAbandoned) {
@@ -186,7 +189,10 @@ export class Outcomes {
     context.storeInAnyCase(outcomeWrites(record, outcome), context.takeSince(mark));
   }
 
-  /** Sends clients the errors of calls whose message is not being streamed, as `data-settled`. */
+  /**
+   * Sends clients the error of a call whose message is not being streamed, as `data-settled`. An output or a denial chunk is not sent: clients get it with
+   * the stored message.
+   */
   publishSettled({ messageId, chunks }: LateCall): void {
     for (const chunk of chunks) {
       if (chunk.type !== 'tool-output-error') continue;

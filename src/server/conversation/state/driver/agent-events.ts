@@ -233,8 +233,8 @@ export class AgentEvents {
       messages.setWorking(true);
       return;
     }
-    // The message has an open call. It pauses now and continues when the call is answered, so that it finishes only once. The agent answers the
-    // user's speech in another message.
+    // The message has an open call. So the message pauses now and continues when the call is answered: it finishes only once. The agent answers the user's
+    // speech in another message.
     messages.pause(draft);
     messages.deactivate();
     messages.setWorking(isWorking);

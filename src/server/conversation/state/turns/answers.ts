@@ -32,7 +32,7 @@ export class Answers {
   private readonly calls: Calls;
   private readonly driver: Driver;
   private readonly starting: Starting;
-  /** Answers that came over a socket and wait until `isBlocked` is false. */
+  /** Answers that came over a socket, or of the application while a client has one, and that wait until `isBlocked` is false. */
   private readonly held: { answers: Answer[]; by: Identity; request: RequestRef }[] = [];
   private areRead = false;
 
@@ -57,10 +57,11 @@ export class Answers {
     return this.areRead;
   }
 
-  /** Handles answers that came over the socket: reads them now, or holds them until they can be read. */
+  /** Handles answers that came over a socket, or of the application while a client has one: reads them now, or holds them until they can be read. */
   take(answers: Answer[], by: Identity, request: RequestRef): void {
     const { context } = this;
-    // This process is ending. The client sends the answers again to the next process.
+    // The conversation is closed in this process: the process ends, hands the session over, or removes it. The client sends the answers again on its next
+    // connection.
     if (context.isClosed) return context.takeRequest(request);
     if (!this.isBlocked) this.calls.expire();
     if (!this.isBlocked)
@@ -69,7 +70,7 @@ export class Answers {
     this.held.push({ answers, by, request });
   }
 
-  /** Reads answers that were held, if they can be read now. Returns whether it read any. */
+  /** Passes the held answers to `take`, if they can be read now, or if the conversation is closed. Returns false when it did not. */
   takeHeld(): boolean {
     if (this.held.length === 0 || (this.isBlocked && !this.context.isClosed)) return false;
     for (const { answers, by, request } of this.held.splice(0)) this.take(answers, by, request);
@@ -131,7 +132,10 @@ export class Answers {
     );
   }
 
-  /** The stored form of a request with answers. For a POST it names the message that shows the first answered call: the response continues that message. */
+  /**
+   * The stored form of a request with answers. For a POST it names the message that shows the first answered call, because the response continues that
+   * message. Undefined for a request without a name.
+   */
   private acceptedIn({ wire, request, answers }: GivenAnswers): AcceptedRequest | undefined {
     const { open, messages } = this;
     const isPosted = this.context.policyFor(wire).hasResponse;
@@ -141,8 +145,8 @@ export class Answers {
   }
 
   /**
-   * Accepts a request of which at least one answer has an effect. Acknowledges it now, or lets the last step that ends a call acknowledge it with the
-   * outcome. Returns the steps. `isAccepted`: the request is already stored.
+   * Accepts a request with answers. Acknowledges it now, or lets the last step that ends a call acknowledge it with the outcome. Returns the steps.
+   * `isAccepted`: the request is already stored.
    */
   private accept(
     { given: { request }, accepted }: DecisionPurpose,
@@ -179,7 +183,7 @@ export class Answers {
     for (const one of late) this.calls.outcomes.publishSettled(one);
   }
 
-  /** Continues after the decisions are stored: performs the steps that they allow. */
+  /** Continues after the decisions of a request, if it has any, are stored: performs the steps that its answers allow. */
   decided(purpose: DecisionPurpose, results: WriteResults): void {
     this.areRead = false;
     if (this.context.policyFor(purpose.given.wire).hasResponse) this.respond(purpose, results);

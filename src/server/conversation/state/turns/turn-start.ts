@@ -68,13 +68,13 @@ export class TurnStart {
     const { hasResponse, newMessage } = context.policyFor(request.wire);
     const isSpoken = request.kind === 'spoken';
     const rewinds = request.kind === 'message' && this.isKnown(request);
-    // A stored message has no answer when its process died before the agent answered. Its turn starts again, which removes no message.
+    // A stored message has no answer when its process died before the agent answered. The turn of the message starts again, which removes no message.
     const restarts = rewinds && this.userMessages.unanswered === request.id;
     const replaces = (newMessage === 'supersedes' && !isSpoken) || (rewinds && !restarts);
     starting.set({ is: 'waiting', request });
     if (hasResponse) run.hold();
-    // Close an open run first. The model in that run still has the messages that a rewind removes, or lacks the text of the answer to continue, or
-    // the text of the application.
+    // Close an open run first. A request over SSE needs a run of its own. And the model in the open run still has the messages that a rewind removes, or
+    // lacks the text of the answer to continue, or the text of the application.
     if (run.isClosing || ((replaces || rewinds || continues || isSpoken) && !run.isNone)) return run.close();
     if (isSpoken) return this.speak(request);
     const late = hasResponse ? calls.expireQuietly() : [];
@@ -180,8 +180,8 @@ export class TurnStart {
   }
 
   /**
-   * Called when this process ends or the session is removed. Removes and returns the request that is starting, for the caller to end it. Null when no
-   * request is starting, or when its user message is already being stored or its answers are already being read.
+   * Called when the conversation closes. Removes and returns the request that is starting, for the caller to end it. Null when no request is starting, or
+   * when its user message is stored or being stored, or its answers are being read.
    */
   giveUp(): TurnRequest | null {
     const { current } = this.starting;
@@ -243,12 +243,12 @@ export class TurnStart {
     if (hadRun) this.runReady();
   }
 
-  /** Puts a stored message that could not start back into the queue, and delays the queue. Returns false when the message did not come from the queue. */
+  /** Puts a stored message that could not start back into the queue, and delays the queue. Returns false when the message was not stored before its start. */
   private putBack(request: RequestRef): boolean {
     const { context, queue } = this;
     const message = queue.takeStarting(request);
     if (!message) return false;
-    // This process ends, and the next one starts the stored message.
+    // The conversation is closed here, and the next process starts the stored message.
     if (context.isClosed) context.takeRequest(request);
     else queue.putBack(message);
     queue.setRetryAt(context.now + RETRY_MS);
@@ -288,7 +288,10 @@ export class TurnStart {
     this.context.acknowledge(request.request, this.acceptedWith(request));
   }
 
-  /** The stored form of a request that is written with its message; undefined when the request was already stored with the queued message. */
+  /**
+   * The stored form of a request that is written with its message; undefined for a request without a name, and when the request was already stored with the
+   * queued message.
+   */
   private acceptedWith({
     request,
     answerId,

@@ -76,7 +76,10 @@ export class Turns {
     return this.starting.request !== null || this.queue.find(counts) !== undefined;
   }
 
-  /** The id of the assistant message that the next request starts; null when that request has no id for it yet. */
+  /**
+   * The id of the assistant message that the next request starts. Null when no request waits, when the request has answers, and when it has no id for the
+   * message yet.
+   */
   get nextMessageId(): string | null {
     const request = this.starting.request ?? this.queue.first;
     return (request && request.kind !== 'answers' && request.answerId) || null;
@@ -87,13 +90,16 @@ export class Turns {
     return !this.context.isClosed && !this.context.isResponding && !this.isStarting;
   }
 
-  /** Handles a user message. `replaces`: if an earlier message has the same id, the conversation is rewound to that message. */
+  /**
+   * Handles a user message. A message with the id of an earlier one, but other content, rewinds the conversation to that message. `replaces`: one with the
+   * same content does so too, instead of being ignored as a repetition.
+   */
   take(message: MessageRequest, replaces: boolean): void {
     const { context, queue } = this;
     const { request } = message;
     const policy = context.policyFor(message.wire);
-    // A client sends its message again to the next process when this one ends, and after a lost connection, because it cannot know whether the message
-    // arrived.
+    // A client sends its message again when the conversation closes here, to the next process, and after a lost connection, because it cannot know whether
+    // the message arrived.
     if (policy.ignoresRepeats && context.isClosed) return context.takeRequest(request);
     if (policy.ignoresRepeats && !replaces && this.copyOf(message)) return this.finishRequest(request);
     if (policy.interruptsWhenBusy && this.isBusy) {
@@ -107,7 +113,10 @@ export class Turns {
     this.enqueue(answerId === message.answerId ? message : { ...message, answerId });
   }
 
-  /** Handles a request to continue a message that was cut off. It is rejected while the agent works, because that message is not the last one then. */
+  /**
+   * Handles a request to continue a message that was cut off. The request is rejected while the agent works or another request waits, because the message
+   * will not be the last one then.
+   */
   continue(message: MessageRequest): void {
     const { context } = this;
     const { request, wire } = message;
@@ -131,7 +140,10 @@ export class Turns {
     this.context.storeRequest(request);
   }
 
-  /** Adds a request to the queue, unless the queue is full. A user message from a socket that cannot start now is stored. */
+  /**
+   * Adds a request to the queue. Rejects it when the queue is full or the conversation is closed. A user message from a socket that cannot start now is
+   * stored.
+   */
   enqueue(request: TurnRequest): void {
     const { context, queue } = this;
     if (context.isClosed) return context.reject(request.request, shuttingDown());
@@ -211,8 +223,8 @@ export class Turns {
   }
 
   /**
-   * Handles the request of a client to interrupt the agent. A request that names a message interrupts only that message, because the agent may
-   * already be writing the next one.
+   * Handles the request of a client to interrupt the agent. A request that names a message interrupts only that message, because the agent may already be
+   * writing the next one. When the user's speech is the reason, only the playback and the text are cut: the model stops by itself.
    */
   interruptFor(request: RequestRef, heard: Heard): void {
     const { context } = this;
@@ -286,7 +298,7 @@ export class Turns {
     if (this.context.join() && !this.context.isResponding) this.calls.takeUp();
   }
 
-  /** Closes the conversation, because the process ends or the session is removed: queued requests do not start. */
+  /** Closes the conversation, because the process ends, hands the session over, or removes it: queued requests do not start. */
   shutDown(): void {
     const { context, open, queue, calls, driver } = this;
     context.close();
@@ -310,7 +322,10 @@ export class Turns {
     else driver.abandonRun();
   }
 
-  /** Handles the timer: ends calls that timed out and retries starts of calls, if a client listens, and ends the delay of the queue. */
+  /**
+   * Handles the timer: notes that no client returned in time. Unless an HTTP response is being streamed, also ends calls that timed out and retries starts of
+   * calls, if a client listens, and ends the delay of the queue.
+   */
   time(): void {
     const { context, calls, queue } = this;
     this.wakesAt = null;
