@@ -43,7 +43,7 @@ export class Listeners {
     this.utterances = new Utterances(context.output.log.last);
   }
 
-  /** The id of the active connection. */
+  /** The id of the active connection; null when there is none. */
   get holder(): string | null {
     return this.active.holder?.id ?? null;
   }
@@ -70,8 +70,8 @@ export class Listeners {
   }
 
   /**
-   * Makes a listener active; null makes no listener active. If many listeners claim in a short time, only the last claim takes effect, as soon as the
-   * limit allows another change. The changes are limited, because each is stored and sent to all watchers.
+   * Makes a listener active; null makes no listener active, but a listener that cannot watch stays active. If many listeners claim in a short time, only the
+   * last claim takes effect, as soon as the limit allows another change. The changes are limited, because each is stored and sent to all watchers.
    */
   claim(listener: Listener | null): void {
     if (listener?.watches === 'always') return;
@@ -140,7 +140,7 @@ export class Listeners {
     for (const listener of this.active.all) listener.end(...why);
   }
 
-  /** Plays the sound of a message on the active connection. */
+  /** Plays the sound of a message on the active connection, if there is one. */
   play({ messageId, sampleRate, data }: { messageId: string; sampleRate: number; data: string }): void {
     // The sound is kept even while no connection is active: the active client may reconnect in a moment and continue with it.
     const sound = this.utterances.add(messageId, sampleRate, data);

@@ -128,13 +128,15 @@ export class Requests {
     return this.open.get(id);
   }
 
-  /** Finds the request with this `requestId` that a client sent to this process before. */
+  /**
+   * Finds the request with this `requestId` that a client sent to this process before. Null when there is none, or when it was rejected or is no longer kept.
+   */
   made(name: string | undefined): PendingRequest | null {
     if (name === undefined) return null;
     return this.pending.get(name) ?? this.acceptedRequests.get(name)?.request ?? null;
   }
 
-  /** Finds the accepted request with this `requestId`, of this process or an earlier one. */
+  /** Finds the accepted request with this `requestId`, of this process or an earlier one; null when there is none among the last `MAX_REQUESTS`. */
   find(name: string | undefined): AcceptedRequest | null {
     return (name !== undefined && this.acceptedRequests.get(name)?.accepted) || null;
   }

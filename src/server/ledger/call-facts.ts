@@ -18,7 +18,10 @@ export async function completeFacts(
   return { request, metadata, decidedBy: call ? await approverOf(call, store, key) : facts.decidedBy };
 }
 
-/** The metadata of the last user message before an assistant message, or of the last user message of all when the assistant message is not stored yet. */
+/**
+ * The metadata of the last user message before an assistant message, or of the last user message of all when the assistant message is not stored yet; empty
+ * when there is no user message.
+ */
 async function metadataBefore(
   messageId: string | null,
   store: Store,

@@ -133,7 +133,9 @@ export class History {
     return this.service.appendChange({ session, event }, accepted);
   }
 
-  /** Cuts the text of the agent's last message to `length` characters, in the store and in the history. */
+  /**
+   * Cuts the text of a message to `length` characters in the store, and removes as much from the end of the agent's newest text in the history (`cutText`).
+   */
   async cutMessage(store: Store, message: Message, length: number): Promise<void> {
     const { length: before } = textOf(message);
     cutText(message, length);

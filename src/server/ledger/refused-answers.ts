@@ -19,9 +19,9 @@ interface Window {
 }
 
 /**
- * Writes refused answers to the audit log, and limits the number of lines. An answer that is refused again for the same reason within a minute gets
- * no second line, and a user gets at most 30 lines. At the end of the minute one line for each session says how many answers got no line. Each node
- * counts only the answers that it refuses.
+ * Writes refused answers to the audit log, and limits the number of lines. An answer that is refused again for the same reason within a minute gets no second
+ * line, and a user gets at most 30 lines. At the end of the minute one line for each session, of at most 30 sessions, says how many answers got no line. Each
+ * node counts only the answers that it refuses.
  */
 export class RefusedAnswers {
   private readonly store: Store;

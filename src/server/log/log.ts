@@ -125,7 +125,7 @@ export class ChunkLog implements ShownLog {
   }
 }
 
-/** The approximate number of characters of a chunk. Only fields that can be long are measured. */
+/** The approximate number of characters of a chunk. Only the types that are often long are measured; every other chunk counts as 256. */
 function sizeOf(chunk: Chunk | null): number {
   switch (chunk?.type) {
     case 'text-delta':
@@ -152,7 +152,10 @@ function lengthOf(value: unknown): number {
   return (JSON.stringify(value)?.length ?? 0) + 256;
 }
 
-/** Says whether this process is still sure to own its sessions: another process may become their owner only when the lease has ended. */
+/**
+ * Says whether this process is still sure to own its sessions: another process may become their owner only when the lease has ended, or when that process
+ * finds this one dead.
+ */
 export interface Lease {
   readonly isSure: boolean;
   /** Calls `callback` whenever this process is sure again. The returned function unsubscribes. */

@@ -24,9 +24,9 @@ export interface CallOutputContext {
 }
 
 /**
- * Sends what the tool of one call reports while it runs, limited in size and rate. A tool may report far more often than a page can show: a value
- * that arrives too soon waits, and a newer one replaces it. A value that cannot be sent is logged, and the call continues, because it may already
- * have had its effect.
+ * Sends what the tool of one call reports while it runs, limited in size and rate. A tool may report far more often than a page can show: a value that
+ * arrives too soon waits, and a newer one of the same kind or part replaces it. A value that cannot be sent is logged, and the call continues, because it may
+ * already have had its effect.
  */
 export class CallOutput implements CallOutlet {
   private readonly context: CallOutputContext;

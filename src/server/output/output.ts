@@ -26,7 +26,7 @@ export interface OutputContext {
   onFault: (error: unknown) => void;
   /** Called when a message cannot be stored yet, because the store is unavailable. The write is repeated. */
   onWait: (error: unknown) => void;
-  /** Whether this process no longer owns the session, so that no write can succeed. */
+  /** Whether this process lost the session, handed it over or removed it, so that no write can succeed. */
   isOver: () => boolean;
 }
 
@@ -83,7 +83,7 @@ export class Output {
     }
   }
 
-  /** The message that the next chunks belong to. */
+  /** The message that the next chunks belong to; null when a `start` must come first. */
   get message(): Message | null {
     return this.current?.message ?? null;
   }
@@ -162,8 +162,8 @@ export class Output {
   }
 
   /**
-   * Ends a response of a message. The end is stored before any client gets it. Its chunks are appended together with the end mark, so that no chunk
-   * of another message comes between them. `prepare` stores the images of the message first. `isOver`: no call of the message waits.
+   * Ends a response of a message. The end is stored before any client gets it. The chunks of the end are appended together with the end mark, so that no
+   * chunk of another message comes between them. `prepare` stores the images of the message first. `isOver`: no call of the message waits.
    */
   async conclude(
     message: Message,
@@ -272,7 +272,7 @@ export class Output {
     return untilStored(write, this.persistence).then(() => event?.happened(), this.onFault);
   }
 
-  /** The event for a call whose approval request or question is shown; null when the application does not want events. */
+  /** The event for a call whose approval request or question is shown; null without such a call, or when the application does not want events. */
   asked(call: CallRecord | undefined): PreparedEvent | null {
     return call && !this.events.isIdle ? callAsked(this.events, this.key, call) : null;
   }
@@ -402,7 +402,7 @@ export class Readers {
     };
   }
 
-  /** Call it when another connection has become the active one. From then on the agent waits for no reader. */
+  /** Call it when another connection has become the active one. From then on the agent waits for no reader, until another active reader is attached. */
   loseActive(): void {
     this.awaited = null;
     this.moved();

@@ -176,7 +176,7 @@ export class Drafts {
   private stored = 0;
   /** Whether no draft was written since the `start` of the message. */
   private isFirst = true;
-  /** The draft that is being written, with those that wait for it. */
+  /** Settles when the draft that is being written, and those that wait for it, are stored; null when no draft is being written. */
   private writing: Promise<void> | null = null;
   /** The message of the newest draft in `writing`. */
   private drafted: Message | null = null;
@@ -244,8 +244,8 @@ export class Drafts {
   }
 
   /**
-   * Resolves when the draft that is being written is stored; null when no draft is being written. Save the whole message only after that, because the
-   * older draft must not replace it.
+   * Resolves when the draft that is being written is stored, or its write has failed; null when no draft is being written. Save the whole message only after
+   * that, because the older draft must not replace it.
    */
   get written(): Promise<void> | null {
     return this.writing;

@@ -86,8 +86,8 @@ export class SessionRegistry {
   }
 
   /**
-   * Hands over every session as soon as its agent is idle and its user is not speaking. Resolves when every session is handed over, or after
-   * `withinMs` milliseconds.
+   * Hands over every session as soon as its agent is idle, and its user neither speaks nor waits for an answer to speech. Resolves when every session is
+   * handed over, or after `withinMs` milliseconds.
    */
   async handOver(withinMs: number): Promise<void> {
     const all = [...this.open].map(([name, loading]) => this.giveAway(name, loading));

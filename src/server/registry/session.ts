@@ -26,13 +26,14 @@ export interface Session {
   readonly key: SessionKey;
 
   /**
-   * Accepts a user message from a socket or from the application. Resolves when its turn starts, and rejects when the session does not accept the message.
-   * `again`: if an earlier message has the same id, the conversation is rewound to that message.
+   * Accepts a user message from a socket or from the application. Resolves when its turn starts, and rejects when the session does not accept the message. A
+   * message with the id of an earlier one, but other content, rewinds the conversation to that message. `again`: one with the same content does so too,
+   * instead of being ignored as a repetition.
    */
   say(message: TypedMessage, asked: RequestContext & { again: boolean }): Promise<void>;
   /** Asks the agent to continue its last message, which was cut off. */
   continueMessage(messageId: string, asked: RequestContext): Promise<void>;
-  /** Accepts answers to open calls from a socket. A running turn is not interrupted. */
+  /** Accepts answers to open calls from a socket or from the application. A running turn is not interrupted. */
   answer(answers: Answer[], asked: RequestContext & { by: Identity }): Promise<void>;
   /**
    * Accepts answers of the application, in the name of a person. Resolves when they are stored. If a request with this `requestId` was accepted
@@ -138,7 +139,10 @@ export interface PostedContinuation extends PostNames {
   messageId: string;
 }
 
-/** The message whose calls are answered, the user who answers, and the names of the request. */
+/**
+ * The id of the assistant message in which the client sent the answers (undefined when it sent them in another way), the user who answers, and the names of
+ * the request.
+ */
 export interface AnsweredBy extends PostNames {
   messageId: string | undefined;
   by: Identity;
@@ -185,7 +189,7 @@ export interface Feed {
 
 /** A reader of the log of a session. */
 export interface Reader {
-  /** Whether the reader belongs to the active connection, so that the agent waits when it lags. */
+  /** Whether the reader belongs to the active client, so that the agent waits when it lags. */
   readonly isActive: boolean;
   /** The number of the log entry that the reader has read last. */
   position(): number;
@@ -208,7 +212,7 @@ export interface SseResponse {
   endsAtRest?: boolean;
   /** Whether the response includes decisions, as chunks that only clients with `ai` 7 know. */
   hasDecisions?: boolean;
-  /** Whether the response belongs to a watcher. Then it never ends, and includes the chunks that requests of other pages cause. */
+  /** Whether the response belongs to a watcher. Then no end mark ends it, and it includes the chunks that requests of other pages cause. */
   isWatched?: boolean;
   /** Whether the response has only private replies, because its client gets all other chunks in another response, as a watcher. */
   hasOnlyReplies?: boolean;
