@@ -131,7 +131,10 @@ export class ResponseReader implements Reader {
   /** Whether the chunks so far should be sent now. It is true at first, so that a client that resumes gets at once what it missed. */
   private isDue = true;
   private ended = false;
-  /** False while there are private replies to send, such as `data-session` for a watcher. They are sent without waiting for a chunk of the log. */
+  /**
+   * False while a watcher has private replies to send, such as `data-session`, which do not wait for a chunk of the log. Other clients get their private
+   * replies with the next chunk.
+   */
   private isGreeted: boolean;
   /** Whether a keep-alive comment is due. */
   private isBeating = false;

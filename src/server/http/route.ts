@@ -39,7 +39,10 @@ export interface HttpContext {
   access: Access;
   /** The rate limit of requests that start work of the agent; null without a limit. */
   limiter: RateLimiter | null;
-  /** The rate limit of requests that read, rename or remove sessions, and the queue in which the `GET` requests of one user run one after the other. */
+  /**
+   * The rate limit of handshakes of WebSockets, and of requests that read, rename or remove sessions; and the queue in which the `GET` requests of one user
+   * run one after the other.
+   */
   reads: { limiter: RateLimiter | null; queue: UserQueue };
   /** Creates a rate limiter. With a hub, all nodes share its tokens. */
   newLimiter: (name: string, limit: RateLimit) => RateLimiter;

@@ -8,7 +8,7 @@ interface Words {
   title: string;
   completing: string;
   noScript: string;
-  /** After every text that ends the page's work. */
+  /** Follows the text about the answer of the server, except `signedOut`. */
   close: string;
   signedIn: string;
   declined: string;

@@ -9,8 +9,8 @@ const MAX_ERROR = 200;
 
 /**
  * Handles what the page of `signInPage` posts. Only the user for whom the sign-in was begun can complete it, only once, and only while signed in. The waiting
- * call gets the code of the provider. It is denied when the provider sent no code, for example because the user declined. If the
- * user has signed out of the application, the call still waits: the user signs in to the application, and opens the address of the provider once more.
+ * call gets the code of the provider. The call is denied when the provider sent no code, for example because the user declined. If the user has signed out of
+ * the application, the call still waits: the user signs in to the application, and opens the address of the provider once more.
  */
 export async function completeSignIn({ context, request, user, identity, body }: RouteCall): Promise<Reply> {
   const { engine, commands } = context;

@@ -28,7 +28,7 @@ export class ShuttingDown extends ProtocolError {
 
 /**
  * Thrown when this node does not answer a request, because it is closing, or because another node owns the session and did not answer. This node has done
- * nothing for the request.
+ * nothing for the request; the other node may have handled it.
  */
 export class NotHere extends ProtocolError {
   constructor() {

@@ -87,7 +87,8 @@ export function forward(handover: Handover, body: string | null): Promise<Forwar
     outgoing.once('error', (error) => reject(faultOf(error)));
     outgoing.once('response', (response) => {
       outgoing.on('error', () => undefined);
-      // When the other node dies, the response emits an error. It needs no handling here, because the reader of the response sees that it closed.
+      // When the other node dies, the response emits an error. The error needs no handling here, because the reader of the response sees that the response
+      // closed.
       response.on('error', () => undefined);
       resolve({ status: response.statusCode ?? 502, headers: headersOf(response), body: response });
     });

@@ -35,7 +35,7 @@ export class NodeLease {
   #renewing: Promise<void> = Promise.resolve();
   /** The number of renewals that have not been answered yet. */
   #renewals = 0;
-  /** Until this time (by the monotonic clock of this process) no other node takes over the sessions of this node. */
+  /** Until this time (by the monotonic clock of this process) no other node takes over the sessions of this node, unless it finds this process dead. */
   #sureUntil = Number.NEGATIVE_INFINITY;
   readonly #onSure = new Set<() => void>();
   /** How many milliseconds the clock of this machine is behind that of the store, negative if it is ahead; 0 while they differ by at most `CLOCK_MS`. */

@@ -55,8 +55,8 @@ interface OpenRequest {
 }
 
 /**
- * One socket of the AI SDK's own `WebSocketChatTransport`. It carries the responses of any number of chats. It converts each frame to a request to the HTTP
- * routes, and their replies to frames. It decides nothing about a conversation.
+ * One socket of the AI SDK's own `WebSocketChatTransport`. It carries the responses of several chats, at most `MAX_RESPONSES` at a time. It converts each
+ * frame to a request to the HTTP routes, and their replies to frames. It decides nothing about a conversation.
  */
 export class ChatConnection implements AcceptedSocket {
   readonly id: string;
@@ -84,7 +84,7 @@ export class ChatConnection implements AcceptedSocket {
       take: (frame) => this.take(frame),
       refuse: end,
     });
-    // The connection ends as soon as one frame is dropped, because a client of `ai` would wait forever for the answer to that frame.
+    // The connection ends as soon as one frame is dropped, because the AI SDK's transport would wait forever for the answer to that frame.
     const onFlood = () =>
       this.end('flooded', 'The client sends too many frames, so the connection was closed.');
     this.meter = new FrameMeter({ limits, clock, refuse: onFlood, onFlood });

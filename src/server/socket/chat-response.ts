@@ -9,7 +9,7 @@ const RETRY_MS = 500;
 const RETRIES = 10;
 /** The time between two checks whether a slow client has read. */
 const BEHIND_MS = 20;
-/** Chunks that are not sent to a client of `ai`: the frames of its own protocol (`start`, `end`) already answer its request. */
+/** Chunks that are not sent to the AI SDK's transport: the frames of its own protocol (`start`, `end`) already answer its request. */
 const PRIVATE: ReadonlySet<string> = new Set(['data-accepted', 'data-session']);
 
 /** The objects and callbacks that a response uses. */
@@ -24,12 +24,15 @@ export interface ChatResponseContext {
   resume: (last: string) => Promise<Reply>;
 }
 
-/** How the relay of a response ended. `lost`: it cannot be continued exactly, so the client has to reconnect and resume. */
+/**
+ * How the relay of a response ended. `lost`: it cannot be continued exactly, so the client has to reconnect and resume. `closed`: the connection no longer
+ * wants it.
+ */
 export type ChatEnd = 'complete' | 'lost' | 'closed';
 
 /**
  * Relays one response to a client of the AI SDK's own transport: it sends the blocks of an SSE reply as numbered frames. When the owner of the session
- * changes or dies, the response continues with the next owner, and the client does not notice.
+ * changes or dies, the response continues with the next owner, and the client does not notice, unless the response is `lost`.
  */
 export class ChatResponse {
   private readonly context: ChatResponseContext;
@@ -90,7 +93,7 @@ export class ChatResponse {
     return null;
   }
 
-  /** Sends the chunks of a body. Returns true when the response is complete, false when the body ended before that. */
+  /** Sends the chunks of a body. Returns true when the response is complete, false when the body ended, or the relay was closed, before that. */
   private async read(body: Reply['body']): Promise<boolean> {
     const { clock, isBehind } = this.context;
     this.body = body;

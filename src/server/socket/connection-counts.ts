@@ -3,7 +3,7 @@ import { ProtocolError } from '../../protocol/index.ts';
 /** The retry delay in the error for a user with too many connections. */
 const CROWDED_MS = 10_000;
 
-/** Counts the sockets of each user, in this process and at all nodes together, and limits both numbers. */
+/** Counts the sockets of each user, in this process and, with a hub, at all nodes together, and limits both numbers. */
 export class ConnectionCounts {
   private readonly counts = new Map<string, number>();
   private readonly most: number;

@@ -39,7 +39,7 @@ export interface IntakeContext {
   refuse: (error: ProtocolError) => void;
 }
 
-/** A binary frame of more bytes than this is counted while it is handled. */
+/** While a binary frame is handled, its bytes count against the byte budget of the user only if it has more than this. */
 const SMALL = 64 * 1024;
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 

@@ -217,7 +217,7 @@ export class SocketConnection implements Listener {
   /** Sends the reason, and closes the socket. */
   end(code: ErrorCode, message: string): void {
     if (!this.isOpen) return;
-    // The chunks for a client that reads too slowly stay in the log; it gets them when it resumes.
+    // The chunks for a client that reads too slowly stay in the log, and the client gets them when it resumes.
     if (!this.writer.isBehind) this.writer.flush();
     this.writer.send({
       type: 'data-error',

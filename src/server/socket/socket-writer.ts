@@ -21,7 +21,7 @@ export interface SocketWriterContext {
   limits: SocketLimits;
   /** Returns the messages with an absolute URL for each stored file. */
   present?: (messages: Message[]) => Message[];
-  /** Called when the client lags too far. It can reconnect and resume. */
+  /** Called when the client lags too far. The client can reconnect and resume. */
   onTooSlow: () => void;
 }
 
@@ -106,7 +106,10 @@ export class SocketWriter {
     return socket.bufferedAmount > limits.maxBufferedBytes;
   }
 
-  /** Writes all chunks and sound that wait. While too many bytes wait for the network, writes nothing, and calls `onTooSlow` once the client lags too far. */
+  /**
+   * Writes all chunks that wait, and as much of the sound as may wait for the network. While too many bytes wait for the network, writes nothing, and calls
+   * `onTooSlow` once the client lags too far.
+   */
   flush(): void {
     this.isFlushing = false;
     if (!this.isOpen) return;
@@ -171,7 +174,10 @@ export class SocketWriter {
     if (this.seq > before) this.departure.left();
   }
 
-  /** Flushes at the end of the current tick, so that its chunks, such as the several chunks of a tool call, are one frame: each frame is costly to send. */
+  /**
+   * Flushes at the end of the current tick. So a client with a subprotocol gets the chunks of the tick, such as those of a tool call, in one frame: each
+   * frame is costly to send.
+   */
   private flushSoon(): void {
     if (this.isFlushing) return;
     this.isFlushing = true;
