@@ -11,7 +11,7 @@ export interface PostgresOptions {
   connections?: number;
   /** How long a write or a read is retried while the database is unreachable, in milliseconds; 10 seconds unless given. */
   retryForMs?: number;
-  /** TLS, as `pg` takes it. */
+  /** Whether and how connections use TLS: the option `ssl` of the package `pg`. */
   ssl?: PoolConfig['ssl'];
   /** The clock for stored times; that of the database unless given. */
   now?: () => number;

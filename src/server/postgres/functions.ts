@@ -1,10 +1,9 @@
 /**
- * One function for each write, so that a write is one round trip and one transaction, and a node that dies during a write leaves no lock behind. A function
- * that changes a session first locks the row of the session, so that only one transaction at a time changes it. A function that changes shared state then locks
- * the state of the user and that of the app, always in this order, so that no deadlock is possible. `p_at` is null when the function must use the time of the
- * database. `p_operation` is the same when a write is sent again because its answer was lost, so that the write has its effect only once.
- *
- * Errors: DL001 another owner, DL002 no such session, DL003 the session exists, DL004 state was changed meanwhile.
+ * One function for each write of more than one statement, so that such a write is one round trip and one transaction, and a node that dies during a write
+ * leaves no lock behind. A function that changes a session first locks the row of the session, so that only one transaction at a time changes it. A function
+ * that changes shared state then locks the state of the user and that of the app, always in this order, so that no deadlock is possible. `p_at` is null when
+ * the function must use the time of the database. `p_operation` is the same when a write is sent again because its answer was lost, so that the write has its
+ * effect only once. Errors: DL001 another owner, DL002 no such session, DL003 the session exists, DL004 state was changed meanwhile.
  */
 export const FUNCTIONS = `
 create function {schema}.clock_ms(p_at bigint) returns bigint language sql volatile as $$

@@ -1,7 +1,7 @@
 /**
- * A store in one SQLite file. `index.ts` opens the file and takes its lock: one process at a time may use it. `database.ts` opens
- * connections and brings the schema up to date. `sqlite-store.ts` makes each call of the store one transaction (`transactions.ts`) and checks the
- * owner of the session; `sessions.ts`, `records.ts` and `artifacts.ts` hold the statements of the tables. All state is in the file.
+ * A store in one SQLite file. `index.ts` opens the file and takes its lock: one process at a time may use it. `database.ts` opens connections and brings the
+ * schema up to date. `sqlite-store.ts` makes each call of the store, except `deleteSession`, one transaction (`transactions.ts`) and checks the owner of the
+ * session; `sessions.ts`, `records.ts` and `artifacts.ts` hold the statements of the tables. All state is in the file.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -11,8 +11,8 @@ import { type Database, migrate, openDatabase } from './database.ts';
 import { SqliteStore } from './sqlite-store.ts';
 
 /**
- * Opens the store in a folder (or in a file whose name ends in `.db`), and creates the folder and the file if they are missing. Only one process at a time may
- * open a store; in a second process this rejects with a `StoreError`. The server closes the store when it closes.
+ * Opens the store in a folder (or in a file whose name ends in `.db`), and creates the folder and the file if they are missing. Only one process at a time
+ * may open a store; in a second process this rejects with a `StoreError`. A server closes its store when the server itself closes.
  *
  * @example
  * const duologue = createDuologue({ agent, store: await openSqliteStore('data') });

@@ -4,7 +4,10 @@ import type { ClaimedEvents, OutboxEvent, OutboxStore } from '../store/outbox.ts
 import { fromText, toText } from '../store/rules.ts';
 import type { Database } from './database.ts';
 
-/** The tables of the events that wait for their delivery. A queue has the key of its session instead of the session's number, because it outlives the session. */
+/**
+ * The tables of the events that wait for their delivery. A queue has the key of its session instead of the session's number, because the queue outlives the
+ * session.
+ */
 export function outboxTables(db: Database) {
   const ofSubscription = 'app = ? and subscription = ?';
   const addQueue = db.prepare(

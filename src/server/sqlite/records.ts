@@ -264,7 +264,7 @@ export function requestTable(db: Database) {
 /** How many audit lines one transaction clears of arguments and reasons. More lines at once would block the event loop. */
 const PIECE = 2000;
 
-/** The table of the audit log. Its lines have the key of their session, because they outlive the session. */
+/** The table of the audit log. The lines have the key of their session, because the lines outlive the session. */
 export function auditTable(db: Database) {
   const add = db.prepare(
     `insert into audit_lines (app, user, session_id, at, kind, approval_id, tool_call_id, tool_name, args_hash, args,

@@ -59,7 +59,7 @@ interface ServiceLimits extends CacheLimits {
 export interface AgentLoop {
   /** Corrects the function responses in an event whose state changes were refused because another writer had changed the same state. */
   withdraw(session: Session, event: Event): void;
-  /** Called after each event, whether it was stored or not. */
+  /** Called after the write of each event, whether it succeeded or failed. */
   stored(session: Session, event: Event): void;
   /** Returns the chunks of the artifacts that the actions of an event have saved. The service stores the chunks with the event. */
   savedFiles?(key: SessionKey, actions: Event['actions']): Promise<FileChunk[]>;
@@ -76,13 +76,12 @@ interface Given {
 }
 
 /**
- * ADK's session service on a store. The sessions used last are cached, so that a turn starts without reading or copying the history. Each `getSession` returns
- * a new session object. Its events are those of the cache and must not be changed. Its list of events and its state are copies that belong to the caller,
- * because ADK's compactors cut the list, and state that a tool changed but did not store must not outlive its turn. An event is added to the cache and to the
- * session only after it was stored.
- *
- * Two turns of one session at the same time would see each other's events only at their next `getSession`, so the caller must run them one after the other.
- * Code that writes events to the store without this service has to call `forget`.
+ * ADK's session service on a store. The sessions used last are cached, so that a turn starts without reading or copying the history. Each `getSession`
+ * returns a new session object. Its events are those of the cache and must not be changed. Its list of events and its state are copies that belong to the
+ * caller, because ADK's compactors cut the list, and state that a tool changed but did not store must not outlive its turn. An event is added to the cache
+ * and to the session only after it was stored; one that only makes ADK continue a run is not stored at all. Two turns of one session at the same time would
+ * see each other's events only at their next `getSession`, so the caller must run them one after the other. Code that writes events to the store without this
+ * service has to call `forget`.
  */
 export class StoreSessionService extends BaseSessionService implements FileSource {
   readonly maxImageBytes: number;
@@ -138,7 +137,10 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     return ready === null ? undefined : this.#open(ready, request.appName, request.config);
   }
 
-  /** Returns the session for its owner; undefined when it does not exist. With `forTools` it has the newest app and user state, which other nodes may change. */
+  /**
+   * Returns the session for its owner; undefined when it does not exist. With `forTools` the session has the newest app and user state, which other nodes may
+   * change.
+   */
   async load(key: OwnedKey, { forTools = false } = {}): Promise<Session | undefined> {
     const ready = await (forTools ? this.#ready.getCurrent(key) : this.#ready.get(key));
     return ready === null ? undefined : this.#open(ready, key.app);
@@ -329,7 +331,10 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     return this.#fences.get(nameOf(key)) ?? 0;
   }
 
-  /** Adds the chunks of the artifacts that the actions of an event have saved to its custom metadata, unless they are there already. */
+  /**
+   * Adds chunks to the custom metadata of an event: those of the artifacts that the actions of the event have saved. Does nothing when the chunks are there
+   * already.
+   */
   async #noteFiles({ appName, userId, id }: Session, event: Event): Promise<void> {
     const { actions } = event;
     if (!hasKeys(actions?.artifactDelta ?? {}) || savedFilesIn(event).length > 0) return;

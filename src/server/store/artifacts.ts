@@ -17,10 +17,10 @@ export interface ArtifactInfo extends Pick<ArtifactContent, 'mediaType' | 'metad
 }
 
 /**
- * The part of a store that keeps artifacts: files that tools save under names. Each save adds a version; the first is 0. An artifact belongs to its session and
- * is deleted with it. An artifact whose name begins with `user:` belongs to the user, and all sessions of the user can read it. Every method is one
- * transaction. A write carries the fence of the session's owner: with another fence it writes nothing and throws `StaleFence`. It throws `StoreError` when the
- * session does not exist.
+ * The part of a store that keeps artifacts: files that tools save under names. Each save adds a version; the first is 0. An artifact belongs to its session
+ * and is deleted with it. An artifact whose name begins with `user:` belongs to the user, and all sessions of the user can read it. Every method is one
+ * transaction. A write carries the fence of the session's owner: with another fence it writes nothing and throws `StaleFence`. A write also throws
+ * `StoreError` when the session does not exist.
  */
 export interface ArtifactStore {
   /** Adds a version of an artifact and returns its number. */

@@ -6,8 +6,8 @@ export interface SessionKey {
 }
 
 /**
- * The key of a session with the fence of its owner: a number that grows with each owner of the session, and that every write of the owner carries. It is 0
- * while the session has had no owner.
+ * The key of a session with the fence of its owner: a number that grows with each owner of the session, and that every write of the owner carries. The fence
+ * is 0 while the session has had no owner.
  */
 export interface OwnedKey extends SessionKey {
   fence: number;

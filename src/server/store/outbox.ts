@@ -33,7 +33,7 @@ export interface ClaimedEvents {
 
 /**
  * The part of a store that keeps application events until they are delivered. The events of one session for one subscription are a queue, in the order of the
- * writes that stored them. Deleting the session does not remove them. Every method is one transaction.
+ * writes that stored them. Deleting the session does not remove the events. Every method is one transaction.
  */
 export interface OutboxStore {
   /** Adds events of a session. An event whose id is already in its queue is not added again. */

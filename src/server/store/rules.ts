@@ -136,8 +136,8 @@ export interface Persistence {
 }
 
 /**
- * Retries a write that must not be lost, because the user has already read the text: while the store is unavailable, it waits with growing pauses and writes
- * again. Rejects with the error of the write when the error has another reason, such as a later owner, or when the write became pointless.
+ * Retries a write that must not be lost, such as that of a text that the user has already read: while the store is unavailable, waits with growing pauses and
+ * writes again. Rejects with the error of the write when the error has another reason, such as a later owner, or when the write became pointless.
  */
 export async function untilStored<T>(write: () => Promise<T>, persistence: Persistence): Promise<T> {
   const { clock, isOver, onWait } = persistence;

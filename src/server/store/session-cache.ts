@@ -185,9 +185,9 @@ function charactersIn(value: unknown): number {
 const OMITTED = '[Earlier messages are omitted.]';
 
 /**
- * Makes a valid history from the newest events of a long one. It begins with a user message, and has no rewound events. For calls in `recorded` (open calls,
- * and those of `answeredLate`) whose events are too old, new events are made from their records and come first. Responses to other calls whose events are too
- * old are left out.
+ * Makes a valid history from the newest events of a long one. The result begins with a user message, if one is among these events, and has no rewound events.
+ * For calls in `recorded` (open calls, and those of `answeredLate`) whose events are too old, new events are made from their records and come first.
+ * Responses to other calls whose events are too old are left out.
  */
 export function windowOf(newest: readonly Event[], recorded: readonly CallRecord[]): Event[] {
   const kept = keptOf(newest);

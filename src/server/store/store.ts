@@ -42,7 +42,7 @@ export interface EventRequest extends HistoryLimits {
 
 /** A request for a page of a user's sessions, last used first. */
 export interface ListRequest {
-  /** The last session of the previous page, with its `updatedAt` in that page; without it, the list begins with the session used last. */
+  /** The last session of the previous page, with its `updatedAt` in that page; without `after`, the list begins with the session used last. */
   after?: Pick<SessionSummary, 'id' | 'updatedAt'> | undefined;
   /** The largest number of sessions. */
   count: number;
@@ -99,10 +99,10 @@ export interface StoredSession extends SessionSummary {
 }
 
 /**
- * The status of a recorded call. `requested`: the call waits for the user. `approved`: the user has approved it, and its tool may be started once. `ready`: it
- * needs no approval and waits for the tool lock of the server. `running`: its tool runs, on the server or in the browser. `parked`: a long-running tool has
- * started, and its output will come from outside; or the tool is an agent that waits for calls inside it. `denied` and `expired`: the outcome is known, but the
- * history has no response to the call yet. `settled`: the history has the response.
+ * The status of a recorded call. `requested`: the call waits for the user. `approved`: the user has approved it, and its tool may be started once. `ready`:
+ * it needs no approval, or no further one, and waits for the tool lock of the server. `running`: its tool runs, on the server or in the browser, or its
+ * question was answered. `parked`: a long-running tool has started, and its output will come from outside; or the tool is an agent that waits for calls
+ * inside it. `denied` and `expired`: the outcome is known, but the history has no response to the call yet. `settled`: the history has the response.
  */
 export type CallStatus =
   | 'requested'
@@ -114,7 +114,7 @@ export type CallStatus =
   | 'parked'
   | 'settled';
 
-/** The record of a tool call. The server writes it before it sends any client the call. */
+/** The record of a tool call. The server writes it before it asks the user about the call, and before it starts the tool. */
 export interface CallRecord {
   /** The tool call id. */
   id: string;
@@ -130,7 +130,7 @@ export interface CallRecord {
   question: Question | null;
   /** The JSON value that the user sent to the tool with a decision; null when there is none. */
   answer: unknown;
-  /** The reason that the user gave with the decision; null when there is none. */
+  /** The reason that the user gave with the decision, or why the call expired; null when there is none. */
   reason: string | null;
   /** The message that shows the call. */
   messageId: string;
@@ -141,7 +141,7 @@ export interface CallRecord {
   /** The place of the call among agents that are used as tools; left out for a call that is not inside such an agent, and whose tool is no agent. */
   agents?: AgentPlace | undefined;
   issuedAt: number;
-  /** The deadline of the approval request, and after the approval the deadline of the browser's output. Null when there is no deadline. */
+  /** The deadline of the approval request, question or sign-in, and then that of the browser's output. Null when there is no deadline. */
   expiresAt: number | null;
 }
 
@@ -161,11 +161,11 @@ export interface AuditLine {
   args: Record<string, unknown> | null;
   /** The reason of the user, or what was wrong with a refused answer. */
   reason: string | null;
-  /** The application and the person, if the application decided in the name of a person; absent when the user of the session decided. */
+  /** For a decision of the application: its name and the person. For a completed sign-in: `sign-in` and the user. Absent on other lines. */
   by?: DecidedBy;
 }
 
-/** The application that made a decision, and the person in whose name it did so. */
+/** The application that made a decision (`sign-in` for a completed sign-in), and the person in whose name it did so. */
 export interface DecidedBy {
   application: string;
   person: string;
@@ -191,7 +191,7 @@ export interface AuditPage {
   older: number | null;
 }
 
-/** A change of the status of a call. It happens only if the call still has the status `from`. A field for which the change has no value stays as it is. */
+/** A change of the status of a call, if the call still has the status `from`. A field for which the change has no value stays as it is. */
 export interface CallMove {
   id: string;
   from: CallStatus;
@@ -204,7 +204,7 @@ export interface CallMove {
   asks?: { approvalId: string; question: Question };
 }
 
-/** A request of a client with a `requestId`, which the server has accepted. It is stored, so that the server ignores the request when it is sent again. */
+/** A request with a `requestId` that the server has accepted. The store keeps it, so that the server ignores the request when a client repeats it. */
 export interface AcceptedRequest {
   requestId: string;
   /** The id of the message in which the agent answers the request; null when there is no such message. */
@@ -213,7 +213,7 @@ export interface AcceptedRequest {
   parts: number;
 }
 
-/** The largest number of accepted requests that a store keeps for a session. It removes the oldest one to add another. */
+/** The largest number of accepted requests that a store keeps for a session. The store removes the oldest one to add another. */
 export const MAX_REQUESTS = 256;
 
 /** A user's decision about a call. */
@@ -317,7 +317,7 @@ export interface Store extends ArtifactStore, OutboxStore {
   /** The queued messages, in order. A message stays in the queue until its answer is stored, even when `putMessage` has already stored the message itself. */
   waitingMessages(key: SessionKey): Promise<WaitingMessage[]>;
 
-  /** Records calls, and writes an `issued` audit line for each call that asks the user something. The server sends no client a call before it is recorded. */
+  /** Records calls, with an `issued` audit line for each that asks the user something. Only then the server asks the user or starts a tool. */
   issueCalls(key: OwnedKey, calls: CallRecord[]): Promise<void>;
   /** The calls of a session that are not settled, in the order of issue. */
   openCalls(key: SessionKey): Promise<CallRecord[]>;
@@ -328,7 +328,7 @@ export interface Store extends ArtifactStore, OutboxStore {
    * needs an index for this query.
    */
   findCalls(app: string, id: { approvalId: string } | { id: string }): Promise<FoundCall[]>;
-  /** Moves a call if it still has the status `from`, and writes the audit line in the same transaction. Null when the call has another status. */
+  /** Moves a call if it still has the status `from`, and writes the audit line in the same transaction. Null when the call does not have that status. */
   moveCall(
     key: OwnedKey,
     move: CallMove,
@@ -336,7 +336,7 @@ export interface Store extends ArtifactStore, OutboxStore {
     accepted?: AcceptedRequest,
     events?: readonly OutboxEvent[],
   ): Promise<CallRecord | null>;
-  /** Decides a call that is `requested`, and writes the audit line in the same transaction. Null when the call has another status, such as after a decision. */
+  /** Decides a call that is `requested`, and writes the audit line in the same transaction. Null when the call does not have that status. */
   decideCall(
     key: SessionKey,
     decision: Decision,
@@ -415,8 +415,8 @@ export interface NodeDirectory {
   /** The nodes that are alive, and the time of the store: milliseconds since 1970. */
   living(): Promise<{ nodes: NodePlace[]; now: number }>;
   /**
-   * Makes a node the owner of a session, unless another node that is alive owns it. `suspect` is the fence of an owner that the caller knows to be dead: the
-   * node becomes the owner even if the lease of that owner lasts. Null when the session does not exist.
+   * Makes a node the owner of a session, unless another node that is alive owns it. `suspect`, unless null, is the fence of an owner that the caller knows to
+   * be dead: the node becomes the owner even if the lease of that owner lasts. Null when the session does not exist.
    */
   acquire(key: SessionKey, node: string, suspect: number | null): Promise<Acquired | null>;
   /**
