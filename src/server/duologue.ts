@@ -48,7 +48,7 @@ export interface Duologue extends ServerApi {
   guard(request: Request): Promise<Reply | null>;
   /** The WebSockets at `/live` and at the path of the option `chatSocket`, both below the base path. Adapters use it. */
   readonly sockets: Sockets;
-  /** Whether every request must identify a user, by a key or by `authenticate`. */
+  /** Whether every request for a route that is not public must identify a user, by a key or by `authenticate`. */
   readonly isGuarded: boolean;
   /** Reports the address on which the server listens: to the `logger` of the options, or in one line on the console. An adapter that opens a port calls it. */
   listens(url: string): void;

@@ -42,7 +42,7 @@ export interface SessionOptions {
   questionTimeoutMs: number | null;
   /** How long a sign-in at a provider may take; null means no limit. */
   signInTimeoutMs: number | null;
-  /** How long a tool on the server may run; null means no limit. Agents used as tools have no limit. */
+  /** How long a tool on the server may run, unless its definition says otherwise; null means no limit. An agent that is used as a tool has no limit. */
   toolTimeoutMs: number | null;
   /** The names of native tools without side effects, which may run in parallel. */
   concurrentTools: readonly string[];
@@ -62,7 +62,7 @@ export interface SessionOptions {
   live: Partial<RunConfig>;
   /** How ADK runs the agent over a socket. */
   driver: Driver;
-  /** Whether the root is a workflow: each of its invocations continues by itself, also while calls of others wait. */
+  /** Whether the root is a workflow: each of its invocations continues on its own, also while calls of other invocations wait. */
   isWorkflow: boolean;
   /** Whether the application has, or may have, after-tool callbacks or output schemas, which must check the outputs of browser tools. */
   callsBack: boolean;
@@ -74,7 +74,10 @@ export interface Owners {
   check(): void;
   /** Makes this process the owner of a session; null when the session does not exist. */
   take(key: SessionKey): Promise<OwnedKey | null>;
-  /** Creates a session, stores the event for that with it, and makes this process its owner. Throws a `StoreError` when the session exists. */
+  /**
+   * Creates a session, stores `event` in the same transaction, and makes this process the owner of the session. Throws a `StoreError` when the session
+   * exists.
+   */
   create(key: SessionKey, event: PreparedEvent | null): Promise<NewSession>;
   /** Gives up ownership. Never rejects. */
   release(key: OwnedKey): Promise<void>;

@@ -85,7 +85,7 @@ export function hasSignatureOf(type: string, bytes: Uint8Array): boolean {
   return SIGNATURES.find(([pattern]) => pattern.test(type))?.[1](bytes) ?? true;
 }
 
-/** Whether bytes are a text in UTF-8. */
+/** Whether bytes are a text in UTF-8 without NUL characters. */
 export function isUtf8(bytes: Uint8Array): boolean {
   if (bytes.includes(0)) return false;
   try {

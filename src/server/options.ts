@@ -98,13 +98,13 @@ export interface DuologueOptions {
   artifacts?: Partial<ArtifactLimits>;
   /** ADK's service for memory, which tools search through their context. */
   memoryService?: BaseMemoryService;
-  /** ADK's service for credentials of tools. */
+  /** ADK's service for credentials of tools; in memory unless given. */
   credentialService?: BaseCredentialService;
   /** ADK's setting for resumption. Runs are always resumable here, because calls wait for users; `isResumable: false` is refused. */
   resumabilityConfig?: ResumabilityConfig;
   /** The path under which the server is mounted, such as `/api/chat`. */
   basePath?: string;
-  /** The key that every request must send. */
+  /** The key that every request of a user must send, or else the cookie that `POST /login` gave for it. */
   apiKey?: string | undefined;
   /** Origins of pages on other hosts that may use the server. */
   origins?: readonly string[];
@@ -158,7 +158,10 @@ export interface DuologueOptions {
   questionTimeoutMs?: number | null;
   /** Sign-ins at providers, for tools that ask for a credential (`requestCredential` of ADK). Without it, a call of such a tool ends with an error. */
   toolSignIn?: ToolSignInOptions;
-  /** How long a tool on the server may run, 60 seconds unless given; null means no limit. */
+  /**
+   * How long a tool on the server may run, 60 seconds unless given; null means no limit. The definition of a tool may set its own; an agent that is used as a
+   * tool has no limit.
+   */
   toolTimeoutMs?: number | null;
   /** The names of native tools without side effects, which may run in parallel. Tools made with `defineTool` say so in their definition. */
   concurrentTools?: readonly string[];
@@ -197,7 +200,7 @@ export interface DuologueOptions {
   logger?: Logger;
   /** Replaces the clock and the timers of the machine, for tests. */
   clock?: Clock;
-  /** Creates the ids of messages and approvals; random UUIDs unless given. */
+  /** Creates unique ids, such as those of messages, approvals and connections; random UUIDs unless given. */
   newId?: () => string;
 }
 

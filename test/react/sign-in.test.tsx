@@ -549,7 +549,11 @@ describe('attacks on the callback of a sign-in', () => {
     const now = await page.texts('You have 3 events (0).');
     expect(story(now).at(-1)).toEqual([
       'assistant',
-      ['read_calendar', 'output-error', 'The sign-in failed: the provider refused the code (400).'],
+      [
+        'read_calendar',
+        'output-error',
+        'The sign-in failed: the provider did not exchange the sign-in code (HTTP 400).',
+      ],
       'You have 3 events (0).',
     ]);
     expect([used, provider.exchanges]).toEqual([[], ['refused']]);

@@ -10,7 +10,10 @@ type Authenticated = string | Identity | null;
 
 /** The options of `Access`: which keys, users and origins may use the server. */
 export interface AccessOptions {
-  /** The key that every request must send. With neither a key nor `authenticate`, `serve` listens only on this machine. */
+  /**
+   * The key that every request of a user must send, or else the cookie that `POST /login` gave for it. With neither a key nor `authenticate`, `serve` listens
+   * only on this machine.
+   */
   apiKey?: string | undefined;
   /** Origins of pages that may use the server. The host names in them are also accepted as names of the server itself. */
   origins: readonly string[];
@@ -106,7 +109,7 @@ export class Access {
     return `${COOKIE}=${tokenFor(apiKey)}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000${secure ? '; Secure' : ''}`;
   }
 
-  /** Whether every request must identify a user. */
+  /** Whether every request for a route that is not public must identify a user. */
   get isGuarded(): boolean {
     return this.options.apiKey !== undefined || this.options.authenticate !== undefined;
   }

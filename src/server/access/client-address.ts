@@ -13,7 +13,8 @@ export function noteAddress(request: Request, address: string | undefined): void
 
 /**
  * The address of the client that sent a request, as the trusted proxies report it. An IPv6 address is replaced by its network of 64 bits, because one client
- * can use all addresses of that network. `unknown` when the adapter does not know the address.
+ * can use all addresses of that network. `unknown` when no address is known: the adapter gives none for the connection, and no header that is trusted gives
+ * one.
  */
 export function addressOf(request: Request, trusted: TrustedProxies = 0): string {
   const connection = plain(addresses.get(request) ?? '');

@@ -91,7 +91,7 @@ export class SignIn {
           })
           .catch((error: unknown) =>
             this.logger.error(
-              'checking a sign-in failed, so it is not checked again: an open connection of this user stays open after a sign-out',
+              'the regular check of a sign-in stopped: an open connection of this user may stay open after a sign-out; decisions are still checked',
               {
                 user: identity.user,
                 error: String(error),

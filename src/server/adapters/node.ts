@@ -104,8 +104,8 @@ interface UpgradingServer {
 }
 
 /**
- * Serves WebSockets on a Node server, at `…/live`, and at `…/ws` for the AI SDK's own transport. Upgrades for other paths are left to other listeners, or
- * refused when there are none.
+ * Serves WebSockets on a Node server, at `…/live`, and at `…/ws` (option `chatSocket`) for the AI SDK's own transport. Upgrades for other paths are left to
+ * other listeners, or refused when there are none.
  *
  * @example
  * const server = app.listen(3000, 'localhost');

@@ -56,12 +56,13 @@ export interface ServerApi {
   readonly sessions: SessionsApi;
   /**
    * Decides an approval request in the name of a person. The audit line names the application and the person. The server does not check whether that person
-   * is signed in, because the application vouches for them. Resolves when the decision is stored; then an approved tool runs, whether or not a page is open.
-   * Rejects with a `ServerApiError`.
+   * is signed in, because the application vouches for them. Resolves when the decision is stored; then an approved tool of the server runs, whether or not a
+   * page is open, and one of the browser when a page is. Rejects with a `ServerApiError`.
    */
   decide(decision: ApplicationDecision): Promise<void>;
   /**
-   * Gives a call the output for which it waits, even days later or after a restart. Resolves when the output is stored; then the agent continues.
+   * Gives a call the output for which it waits, even days later or after a restart. Resolves when the output is stored; then the agent continues as after any
+   * other output. Rejects with a `ServerApiError`.
    */
   complete(call: CompletedCall): Promise<void>;
   /**

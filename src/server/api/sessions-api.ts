@@ -46,11 +46,11 @@ export interface SessionContent extends SessionSummary {
   older: string | null;
 }
 
-/** A session with all its messages and the audit log of its approvals. */
+/** A session with all its messages and its lines of the audit log. */
 export interface SessionExport extends SessionSummary {
   user: string;
   messages: Message[];
-  /** The audit log of its approvals. */
+  /** The audit lines of the session, oldest first: about approvals, questions, sign-ins and refused answers. */
   approvals: AuditLine[];
 }
 

@@ -73,7 +73,7 @@ export async function exchangeCode(
   });
   if (!answer.ok) {
     await answer.body?.cancel();
-    throw new Error(`the provider refused the code (${answer.status})`);
+    throw new Error(`the provider did not exchange the sign-in code (HTTP ${answer.status})`);
   }
   const tokens = (await answer.json().catch(() => ({}))) as Record<string, unknown>;
   if (typeof tokens.access_token !== 'string' || tokens.access_token === '')

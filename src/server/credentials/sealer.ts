@@ -18,7 +18,7 @@ export class Sealer {
       secret === undefined ? randomBytes(KEY_BYTES) : scryptSync(secret, 'duologue sign-in', KEY_BYTES);
   }
 
-  /** Encrypts a JSON value as a text that can be part of an address. */
+  /** Encrypts a JSON value as a text that can be part of a URL. */
   seal(purpose: string, value: unknown): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.key, nonce);

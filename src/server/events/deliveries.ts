@@ -6,7 +6,7 @@ import type { ServerEvent, ServerEventName } from './server-events.ts';
 
 /** The second argument of `deliver`. */
 export interface DeliveryInfo {
-  /** The number of this attempt to deliver the event; 1 at first. */
+  /** The number of this attempt to deliver the event, from 1 on. An attempt that ended with its server counts, even if it did not call `deliver`. */
   attempt: number;
   /**
    * Aborts when the delivery takes longer than `timeoutMs`, when the server closes, or when this node has lost its claim on the event, so that another

@@ -14,7 +14,7 @@ export interface EventRecord extends EventCall {
 
 /** The fields of each event, by its name. */
 export interface ServerEventFields {
-  /** A session was created. It may never get a message: then it is deleted some minutes after its last connection. */
+  /** A session was created. A session that never gets a message or a title is deleted some minutes after its last connection. */
   'session-created': object;
   /** A session was deleted: by its user, by the application, or because it never got a message. */
   'session-deleted': object;
