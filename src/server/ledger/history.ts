@@ -273,8 +273,8 @@ export async function reconcile(
 }
 
 /**
- * Returns the last message with the text that only the history has, because the process died after ADK stored the text. Null when no text is missing,
- * or when message and history do not match.
+ * Returns the last message with the text that only the history has, because the process died after ADK stored the text, and ends its open blocks. Null when
+ * no text is missing and the message does not end with an open text block, or when message and history do not match.
  */
 function withTextOfHistory(messages: Message[], session: AdkSession): Message | null {
   const message = messages.at(-1);
