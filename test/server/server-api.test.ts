@@ -246,6 +246,22 @@ describe.each(['sse', 'bidi'] as const)('over %s', (over) => {
     ]);
   });
 
+  it('a message that the application sends again, with the same id and text, gets no second answer', async () => {
+    const { duologue } = server(['Hello.', 'Noted.', 'Noted again.']);
+    const chat = testClient(duologue, { over });
+    await chat.say('Hi');
+    const session = { user: USER, id: chat.session };
+    const message = { id: 'door-1', parts: [{ type: 'text', text: 'I am at the door.' }] };
+    const sent = await duologue.send(session, message);
+    expect((await chat.next()).text).toBe('Noted.');
+    expect(sent.messageId).toBe(chat.messages.at(-1)?.id);
+    expect(await duologue.send(session, message)).toEqual({ messageId: null });
+    expect((await textsOf(duologue, chat.session)).slice(2)).toEqual([
+      'user: I am at the door.',
+      'assistant: Noted.',
+    ]);
+  });
+
   it('a long-running call gets its output, once', async () => {
     const { duologue } = server([UPLOAD, 'Uploaded.', 'Sure.'], { clientTimeoutMs: null });
     const chat = testClient(duologue, { over });

@@ -246,20 +246,20 @@ export class ClientRequests {
    * the id of the assistant message that will answer it; null when no message will answer it.
    */
   async sendFor(message: TypedMessage, requestId: string): Promise<string | null> {
-    const { listeners, engine, key } = this.context;
+    const { listeners, engine, key, state } = this.context;
     const known = this.accepted(requestId);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known || null;
+    const parts = await admit(message.parts, engine, key);
+    const { id, metadata } = message;
+    // A message that the session already has gets no second answer. A post would rewind the conversation to that message.
+    if (state.copyOf({ id, parts })) return null;
     if (listeners.hasSocket) {
       // The server calls `accepted` when the message is stored. A queued message is stored at once, so this promise does not wait for its turn.
       await new Promise<void>((resolve, reject) => {
         const requester = { accepted: () => resolve(), failed: () => undefined };
         this.say(message, { again: false, requestId, requester }).then(resolve, reject);
       });
-    } else {
-      const parts = await admit(message.parts, engine, key);
-      const { id, metadata } = message;
-      await this.post({ id, parts, metadata, requestId, logged: requestId });
-    }
+    } else await this.post({ id, parts, metadata, requestId, logged: requestId });
     return this.checkAccepted(requestId);
   }
 
@@ -273,7 +273,7 @@ export class ClientRequests {
   }
 
   /**
-   * The id of the message that answers an accepted request; null when no message answers it. Throws `shutting_down` when this process ends before
+   * The id of the message that answers an accepted request; null when no message answers it. Throws `shutting_down` when the conversation closes here before
    * the request is accepted: a client over a socket then repeats its request by itself, but the application does not.
    */
   private checkAccepted(name: string): string | null {
