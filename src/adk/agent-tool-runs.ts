@@ -25,7 +25,7 @@ export const PAUSED = Symbol('duologue.paused');
 
 /** Key in the custom metadata of the first event of a run. The value is the id of the call that the run belongs to. */
 const RUN_OF = 'duologueCall';
-/** Key in the custom metadata of a response that was copied from the history of the conversation. */
+/** Key in the custom metadata of a response that `answerOpen` added: a copy from the history of the conversation, or the error of a lost call. */
 const COPIED = 'duologueCopied';
 
 /** A call whose tool is an agent that can pause. */
@@ -39,7 +39,7 @@ export interface PausableCall {
   path: readonly string[];
   /** Whether the store has this call, so that calls inside it can be recorded too. */
   isRecorded: boolean;
-  /** Whether the call may have been started before: by an earlier process, or by this process in an earlier turn. */
+  /** Whether the call may have been started before, by this process or an earlier one. */
   isContinued: boolean;
   override: ApprovalOverride;
   /** The source of the credentials that tools of the agent request. */
@@ -50,9 +50,10 @@ export interface PausableCall {
 
 /**
  * Runs an agent that is used as a tool, or continues its run. As in ADK, the agent has a session of its own with the id of the conversation's session, and
- * the result is the text of its last event. When a call inside the agent waits, it becomes a call of the conversation, the run pauses, and this function
- * returns `PAUSED`. Called again when these calls have ended, possibly by another process, it continues from the stored events. A call that has no
- * response and does not wait was interrupted: it gets a response that says so, and does not run again.
+ * the result is the text of its last event (parsed, if the agent has an output schema). When a call inside the agent waits, it becomes a call of the
+ * conversation, the run pauses, and this function returns `PAUSED`. Called again when these calls have ended, possibly by another process, this function
+ * continues the run from the stored events. A call of the earlier run that has no response and does not wait was interrupted: it does not run again, and
+ * gets the error that its outcome is unknown.
  */
 export async function runPausable(call: PausableCall): Promise<unknown> {
   const { agent, context, host, isContinued } = call;
@@ -79,7 +80,10 @@ export async function runPausable(call: PausableCall): Promise<unknown> {
   }
 }
 
-/** Runs the agent in ADK once, and returns the last event. The first run of a call gets the message of the call; later runs continue the first one. */
+/**
+ * Runs the agent in ADK once, and returns the last event; undefined when ADK emitted none. The first run of a call gets the message of the call; later runs
+ * continue the first one.
+ */
 async function runOnce(call: PausableCall, isStarted: boolean, session: Session): Promise<Event | undefined> {
   const { agent, context, host, override, credentials, tools } = call;
   const { memoryService, credentialService } = context.invocationContext;
@@ -228,7 +232,7 @@ function isEnd(event: Event): boolean {
 function resultOf({ agent, context }: PausableCall, session: Session, last: Event | undefined): unknown {
   const state = new Map<string, { value: unknown; isCopy: boolean }>();
   for (const { actions, customMetadata } of eventsOf(session, context.functionCallId ?? '')) {
-    // An event with `COPIED` is the response of a recorded call. Its changes have been in the conversation since that call ended.
+    // An event with `COPIED` is the response of a recorded call, whose changes have been in the conversation since it ended, or an error without changes.
     const isCopy = customMetadata?.[COPIED] === true;
     for (const [key, value] of Object.entries(actions.stateDelta ?? {})) state.set(key, { value, isCopy });
     if (!isCopy) Object.assign(context.actions.artifactDelta, actions.artifactDelta);

@@ -14,8 +14,8 @@ import { DuologueTool } from './tools.ts';
 
 /**
  * Returns the agent of an `AgentTool` that runs as a part of the conversation (`agent-tool-runs.ts`), so that calls inside the agent can wait. Returns
- * null for any other tool, for an `AgentTool` whose `runAsync` the application has overridden, and for an agent that ADK cannot resume: those run in ADK's
- * way, and no call inside them can wait.
+ * null for any other tool, for an `AgentTool` whose `runAsync` the application has overridden, and for an agent that ADK cannot resume: such an agent runs in
+ * ADK's way, and no call inside it can wait.
  */
 export function pausableAgent(tool: BaseTool | undefined): BaseAgent | null {
   if (!isAgentTool(tool) || (tool as BaseTool).runAsync !== AgentTool.prototype.runAsync) return null;

@@ -34,7 +34,7 @@ interface UsedAsTool {
   agent: BaseAgent;
   /** The names of the agents on the path from the root to this agent. */
   path: string[];
-  /** Whether a call inside this agent can wait. It can if ADK can resume each agent on the path. */
+  /** Whether a call inside this agent can wait: ADK can resume each agent on the path, and no `AgentTool` on the path overrides `runAsync`. */
   canPause: boolean;
 }
 
@@ -98,17 +98,20 @@ export function agentToolNames(root: AgentRoot): Set<string> {
 /** The tools of a tree of agents, as far as they are known when the server starts. */
 export interface KnownTools {
   names: ReadonlySet<string>;
-  /** The names of agents whose tools are known only when they run: LLM agents with toolsets, other agents without sub-agents, workflows without a graph. */
+  /**
+   * The names of agents whose tools are known only when they run: LLM agents with toolsets, agents of other classes without sub-agents (except routed
+   * agents), and a root workflow without a graph.
+   */
   open: ReadonlySet<string>;
   /** The data parts that the definitions of tools name (`data`): the name of each part, and of its tool. */
   data: readonly { name: string; tool: string }[];
-  /** Whether a tool has `onApproved` or `onDenied`, or a toolset or an agent that is used as a tool may have one. */
+  /** Whether a tool has `onApproved` or `onDenied`, or may have one. It may when `open` is not empty, and when an agent is used as a tool. */
   hearsDecisions: boolean;
 }
 
 const PLUGINS = 'a list of plugins of @google/adk, such as [new LoggingPlugin()]';
 
-/** Tools that ADK gives to agents by itself. */
+/** Tools of ADK itself. ADK gives them to agents that do not list them in `tools`, except `exit_loop`. */
 const OF_ADK = ['transfer_to_agent', 'set_model_response', 'finish_task', 'exit_loop'];
 
 /** Reads the tools of a tree. Throws when an agent has two tools with the same name, because ADK would only ever call the last one. */
@@ -150,7 +153,10 @@ export function unknownTool(option: string, name: string, known: ReadonlySet<str
   return `${option}: no agent has a tool named "${name}".${hint}`;
 }
 
-/** Throws when an agent, a model or a tool of a tree was made by another copy of ADK. Its tools would bypass the gates, or never run. */
+/**
+ * Throws when an agent, a model, a tool or a toolset of a tree was made by another copy of ADK: tools would bypass the gates, or never run. Also throws when
+ * a node of the tree asks for a credential itself (`checkAuthNode`), and when `root` is no agent.
+ */
 export function checkCopy(root: unknown): void {
   const seen = new Set<unknown>();
   const waiting: unknown[] = [root];
@@ -205,8 +211,8 @@ export function pluginFault(plugins: unknown): string | null {
 }
 
 /**
- * Throws for each node of a tree whose calls could run without the approval that they need: a tool that is itself a node of a workflow, and an agent or a
- * tool inside a node that is used as a tool. `checkRunningNode` checks nodes that exist only at run time.
+ * Throws when a node of a tree could make calls without the approval that they need: a tool that is itself a node of a workflow, or an agent or a tool
+ * inside a node that is used as a tool. `checkRunningNode` checks nodes again when they run, because some exist only then.
  */
 export function checkNodes(root: AgentRoot, override: ApprovalOverride): void {
   for (const node of nodesIn(root)) checkToolNode(node, root.name, override);
@@ -247,7 +253,10 @@ function checkAppName({ name }: BaseAgent, appName: string): void {
   );
 }
 
-/** Throws when an agent that a toolset returned as a tool has the name of another agent or of the app, or comes from another copy of ADK. */
+/**
+ * Checks an agent that is about to run as a tool, because a toolset may have returned it just now. Throws when it has the name of the app or of another agent
+ * that is used as a tool, when names inside its own tree are ambiguous (`checkNames`), and when it comes from another copy of ADK.
+ */
 export function checkAgentTool(agent: BaseAgent, root: AgentRoot, appName: string): void {
   checkCopy(agent);
   checkAppName(agent, appName);
@@ -256,7 +265,10 @@ export function checkAgentTool(agent: BaseAgent, root: AgentRoot, appName: strin
   checkNames(agent, appName);
 }
 
-/** Checks who made the tool that a node is, and refuses a node that asks for a credential. `where` names the workflow or the agent that runs the node. */
+/**
+ * Throws when a node is a tool of another copy of ADK, and when it asks for a credential. `where` names the workflow or the agent that runs the node, for the
+ * error text.
+ */
 function checkNode(node: BaseNode, where: string): void {
   if (isToolNode(node) && !((node.tool as unknown) instanceof BaseTool)) {
     throw foreign(`The tool ${nameOf(node.tool)}`);

@@ -43,7 +43,7 @@ export function* agentsIn(root: AgentRoot): Generator<BaseAgent> {
   }
 }
 
-/** The agents that a node runs: the node itself, or the agents of the workflow that it is. */
+/** The agents that a node runs: the node itself with its sub-agents, or the agents of the workflow that it is. A `ParallelWorker` runs another node. */
 export function* agentsInNode(node: BaseNode): Generator<BaseAgent> {
   const inner = node instanceof ParallelWorker ? innerOf(node) : node;
   if (isWorkflow(inner) || isAgentNode(inner)) yield* agentsIn(inner);

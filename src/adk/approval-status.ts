@@ -15,9 +15,9 @@ export type ApprovalRule = boolean | undefined | ApprovalStatus | { type: Approv
 /** What the definition of a tool decides about one call. */
 export interface ApprovalRuling {
   asks: boolean;
-  /** Why the call fails without a question. */
+  /** Why the call fails without a question; absent for a call that is not denied. */
   denial?: string;
-  /** The text of the approval request. */
+  /** The text of the approval request; absent when the rule gives none. */
   reason?: string;
 }
 

@@ -15,7 +15,7 @@ import { DuologueTool } from './tools.ts';
 /** Marks a gated tool (`gate.ts`). When a call of such a tool waits for a user or the browser, its `runAsync` returns to ADK without a response. */
 export const GATED = Symbol('duologue.gated');
 
-/** How a gated tool ended, by the context of its call. A call that waits or was refused has no entry. */
+/** How a gated tool ended, by the context of its call. A call has no entry if it waits, was refused, or failed inside an agent that cannot pause. */
 const ends = new WeakMap<Context, 'returned' | 'threw'>();
 
 /** Marks the context of a call whose gated tool ran, so that ADK calls the after-tool callbacks for it. */

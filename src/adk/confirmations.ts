@@ -6,8 +6,8 @@ import { pluginIn } from './gate-plugin.ts';
 import { confirmationQuestion } from './questions.ts';
 
 /**
- * Returns the confirmation that a tool requested while it ran, as a question. Removes the request from the context, because the gate asks the user
- * instead of ADK.
+ * Returns the confirmation that a tool requested while it ran, as a question; undefined when it requested none. Removes the request from the context, because
+ * the gate asks the user instead of ADK.
  */
 export function takeConfirmationRequest(context: Context, callId: string): Question | undefined {
   const requested = context.actions.requestedToolConfirmations;

@@ -25,7 +25,10 @@ export interface CredentialSource {
   before(answer: unknown): BeforeSignIn | null;
 }
 
-/** Returns the credential that a tool requested while it ran. Removes the request from the context: the server asks instead of ADK. */
+/**
+ * Returns the configuration of the credential that a tool requested while it ran; undefined when it requested none. Removes the request from the context,
+ * because the server asks the user instead of ADK.
+ */
 export function takeCredentialRequest({ actions }: Context, callId: string): AuthConfig | undefined {
   const requested = actions.requestedAuthConfigs;
   const config = requested && Object.hasOwn(requested, callId) ? requested[callId] : undefined;

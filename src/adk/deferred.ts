@@ -73,8 +73,9 @@ export interface DeferredExecution extends DeferredPlace {
 
 /**
  * The outcome of a deferred call. `asks`: the tool itself asks the user to confirm or to sign in, and runs again after that. `waits`: a long-running tool
- * was started, and its output comes from outside; or the tool is an agent, and calls inside it wait. An output also has the files that the tool
- * saved, and the session of the conversation as it was when the tool started: with this session the store finds conflicting changes of the state.
+ * was started, and its output comes from outside; or the tool is an agent, and calls inside it wait. `actions` are the changes that the tool made, `session`
+ * is the session of the conversation as it was when the tool started: with it the store finds conflicting changes of the state. The server adds `files`, the
+ * files that the tool saved.
  */
 export type Outcome =
   | { kind: 'output'; output: unknown; actions: EventActions; session: Session; files?: FileChunk[] }

@@ -51,8 +51,8 @@ export interface RunKey {
 export interface RunView {
   factsOf(callId: string): ToolFacts;
   /**
-   * Whether a call may wait, and before-tool callbacks may still change its arguments. Clients get such a call only when it waits, with the arguments with
-   * which its tool will run.
+   * Whether a call may wait, and before-tool callbacks may still change its arguments. Clients get such a call only when it waits or has an outcome, so that
+   * a user who is asked sees the arguments with which the tool will run.
    */
   mayChange(callId: string): boolean;
   /** Resolves when ADK has read the session: later events are not in the history of this run. */
@@ -190,7 +190,7 @@ const NOTHING: Promise<undefined> = Promise.resolve(undefined);
 
 /** The functions by which the plugin checks, prepares and finds the agents of the server. */
 export interface GatedAgents {
-  /** Prepares an agent that a workflow made while it ran, so that its calls pass the gates. */
+  /** Prepares an agent before it runs as a node, because a workflow may have made it just now, so that its calls pass the gates. */
   prepare(agent: BaseAgent): void;
   /**
    * Prepares an agent before it runs as a tool, because a toolset may have made it just now. Throws an error with a clear text when the agent cannot be

@@ -101,7 +101,7 @@ export class Gate extends BaseTool {
   }
 }
 
-/** Puts a gate before every tool that is in a request. */
+/** Puts a gate before every tool that is in a request, if the request belongs to a run of the server. */
 function putGates(request: LlmRequest, context: InvocationContext, agentName: string): void {
   const active = pluginIn(context)?.activeIn(context);
   if (!active && !innerRunOf(context)) return;
@@ -135,7 +135,7 @@ interface ToolRequest {
 class Gated extends BaseTool {
   readonly [GATED] = true;
   readonly inner: BaseTool;
-  /** Whether a call of this tool may wait. A live model that supports non-blocking calls continues to speak while such a call waits. */
+  /** Whether a call of this tool may wait for a user or a browser. A live model that supports non-blocking calls continues to speak meanwhile. */
   readonly nonBlocking: boolean;
   /** Whether the tool has no side effects. A model that forgets such a call when the user speaks can safely make it again. */
   readonly changesNothing: boolean;
@@ -243,7 +243,7 @@ class Gated extends BaseTool {
     return active.keep(id, output);
   }
 
-  /** The agent that this tool runs, if a run of the agent can pause here; null for any other tool. */
+  /** The agent that this tool runs, if a run of the agent can pause here; otherwise null. */
   private pausableIn(active: ActiveRun, context: Context) {
     const canWait = active.run.inner !== undefined && whyNotWait(this.name, false, context) === null;
     return canWait ? pausableAgent(this.inner) : null;

@@ -20,7 +20,7 @@ const REWIND = 'duologueRewind';
 /** Custom metadata of an empty message that makes ADK continue a run. Only that run reads it, and it is never stored. */
 export const RESUME = { duologue: 'resume' } as const;
 
-/** The response that a model gets for a call that still waits for the user or the browser. */
+/** The response that a model gets for a call that has none yet, usually because the call waits for the user or the browser. */
 export const PENDING_RESPONSE = {
   status: 'pending',
   note: 'This call is still waiting for the user. Its result will follow.',
@@ -50,7 +50,7 @@ function isRewind(event: Event): boolean {
   return event.customMetadata?.[REWIND] !== undefined;
 }
 
-/** The events after the last rewind marker whose target is older than all loaded events: such a marker discards everything before it. */
+/** The events after the last rewind marker whose target is older than all loaded events: such a marker discards everything before it. All, if there is none. */
 export function afterOlderRewind(events: readonly Event[]): readonly Event[] {
   const ids = new Set<unknown>(events.map(({ id }) => id));
   const mark = events.findLastIndex((event) => isRewind(event) && !ids.has(event.customMetadata?.[REWIND]));
@@ -58,8 +58,8 @@ export function afterOlderRewind(events: readonly Event[]): readonly Event[] {
 }
 
 /**
- * Gives the model a history that it accepts. In a run that is driven turn by turn, it ends the run when a call of the run is open. Waiting calls of
- * earlier runs are shown to the model as pending.
+ * Puts a history that models accept into the request. In a run that is driven turn by turn, ends the run instead when a call of this run and branch has no
+ * response. The model sees every other call without a response as pending.
  */
 export class HistoryProcessor extends BaseLlmRequestProcessor {
   override async *runAsync(
@@ -88,9 +88,9 @@ export class HistoryProcessor extends BaseLlmRequestProcessor {
 }
 
 /**
- * The events of a session in a form that models accept: rewound events are left out, and all responses to the calls of one event directly follow that
- * event, wherever they were recorded. `open` are the events with a call that has no response; with `placeholders`, such a call gets a response that
- * says it is pending.
+ * The events of a session in a form that models accept: rewound events and answers to calls inside agents that are used as tools are left out, and all
+ * responses to the calls of one event directly follow that event, wherever they were recorded. `open` are the events with a call that has no response; with
+ * `placeholders`, such a call gets a response that says it is pending.
  */
 export function prepareHistory(
   all: Event[],

@@ -120,12 +120,12 @@ export class MessageChunks {
     return out;
   }
 
-  /** Whether the agent produced output since the turn started. */
+  /** Whether the events that were pushed have text, reasoning or media of the agent. */
   get hasSpoken(): boolean {
     return this.spoke;
   }
 
-  /** Whether the agent called a tool since the turn started. */
+  /** Whether the events that were pushed have a call of a tool. */
   get hasCalled(): boolean {
     return this.called;
   }

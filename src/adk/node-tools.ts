@@ -73,7 +73,7 @@ function nodeOf(tool: unknown): BaseNode | null {
   return NODE in tool ? (tool as unknown as BaseNode) : null;
 }
 
-/** The first node that is not a function: the node itself, or a node of the workflow that it is. Null when there is none. */
+/** The first node that may make calls, so neither a function, a join nor the start: the node itself, or a node inside it. Null when there is none. */
 function callerIn(node: BaseNode): BaseNode | null {
   if (node instanceof ParallelWorker) return callerIn(innerOf(node));
   if (isWorkflow(node)) {

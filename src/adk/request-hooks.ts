@@ -59,14 +59,17 @@ export function addFastPath(
 }
 
 /**
- * Removes and returns the fast path of a model call. It is removed because an application's own model may pass the request to another model, whose texts
- * must not bypass the application's model.
+ * Removes and returns the fast path of a model call; undefined when there is none. It is removed because an application's own model may pass the request to
+ * another model, whose texts must not bypass the application's model.
  */
 export function takeFastPath(request: LlmRequest): FastPath | undefined {
   return take(request, CALL);
 }
 
-/** Removes and returns the fast path of a live connection. Use it only while ADK waits for the next response: then ADK has handled all earlier ones. */
+/**
+ * Removes and returns the fast path of a live connection; undefined when there is none. Use it only while ADK waits for the next response: then ADK has
+ * handled all earlier ones.
+ */
 export function takeLiveFastPath(request: LlmRequest): FastPath | undefined {
   return take(request, LIVE);
 }
@@ -77,8 +80,8 @@ export function addClaim(request: LlmRequest, claim: ClaimCallId): void {
 }
 
 /**
- * Removes and returns the function with which a model call reserves the ids of calls. It is removed because a model of the application may pass the request to
- * another model, and an id can be reserved only once.
+ * Removes and returns the function with which a model call reserves the ids of calls; undefined when there is none. It is removed because a model of the
+ * application may pass the request to another model, and an id can be reserved only once.
  */
 export function takeClaim(request: LlmRequest): ClaimCallId | undefined {
   return take(request, CLAIM);
@@ -90,7 +93,7 @@ function take<Key extends keyof WithHooks>(request: WithHooks & LlmRequest, whic
   return hook;
 }
 
-/** Whether a callback, a plugin, a processor or a code executor of the application looks at partial texts. */
+/** Whether code of the application may look at partial texts: a callback, a plugin, a processor, a code executor, or an agent of a class of its own. */
 function isWatched({ agent, pluginManager }: InvocationContext): boolean {
   // A parent agent that is not a plain LLM agent may withhold the texts of this agent.
   if (!isLlmAgent(agent) || !isAllPlain(agent.rootAgent)) return true;

@@ -13,7 +13,10 @@ import type { AgentFastPath, ClaimCallId } from './request-hooks.ts';
 import { type CallFacts, CallLink, type CallOutlet, ToolContext } from './tool-context.ts';
 import { DuologueTool } from './tools.ts';
 
-/** The decision about a call. It is made once, before the call runs, so that the approval request, the stored call and the execution agree. */
+/**
+ * The decision about a call. It is made before the call runs, and again only if a callback changes the arguments, so that the approval request, the stored
+ * call and the execution agree.
+ */
 export interface Decision extends ToolFacts {
   tool: BaseTool;
   /** The arguments after validation. */
@@ -62,7 +65,7 @@ export interface InnerHost {
 
 /** A call that ADK's loop does not answer. It is answered later: by the user, by the browser, or by a tool that runs outside the loop. */
 export interface DeferredCall extends Omit<ToolFacts, 'agents'> {
-  /** Set for a call inside an agent that is used as a tool, and for a call whose tool is an agent that can pause. */
+  /** Set for a call inside an agent that is used as a tool, and for a call whose tool is an agent that can pause; absent for any other call. */
   agents?: AgentPlace | undefined;
   id: string;
   toolName: string;
@@ -70,9 +73,9 @@ export interface DeferredCall extends Omit<ToolFacts, 'agents'> {
   agent: string;
   invocationId: string;
   branch: string | undefined;
-  /** How long the approval request of the call waits, when its tool defines it. */
+  /** How long the approval request of the call waits, as its tool defines it; null means no limit, undefined that the option of the server applies. */
   approvalTimeoutMs?: number | null | undefined;
-  /** The text of the approval request of the call, when its tool defines one. */
+  /** The text of the approval request of the call; undefined when its tool and its callbacks give none. */
   approvalMessage?: string | undefined;
   /** Whether a long-running tool was started, whose output comes from outside, at an unknown time. */
   isLongRunning?: boolean;
@@ -169,7 +172,7 @@ export function approvalTimeoutOf(tool: BaseTool | undefined): number | null | u
   return tool instanceof DuologueTool ? tool.approvalTimeoutMs : undefined;
 }
 
-/** The text of the approval request of a call, from the definition of its tool. */
+/** The text of the approval request of a call, from the definition of its tool; undefined when the tool gives none. */
 export function approvalMessageOf(
   tool: BaseTool | undefined,
   args: Record<string, unknown>,
@@ -235,7 +238,7 @@ const LEAVE_MS = 60_000;
 
 /**
  * Runs the server tools of one session one after the other, each within its time limit. A tool reads a state value and writes a new one later, so two
- * tools in parallel could overwrite each other's changes.
+ * tools in parallel could overwrite each other's changes. Tools without side effects (`concurrent`) run at any time.
  */
 export class ServerTools {
   private readonly rules: ServerToolRules;
@@ -349,7 +352,7 @@ export class ServerTools {
     return new CallLink(() => outlet(callId, tool), await factsOf?.(callId));
   }
 
-  /** How long a call of the tool may run. */
+  /** How long a call of the tool may run; null means no limit. An `AgentTool` has none. */
   private limitOf(tool: BaseTool): number | null {
     if (isAgentTool(tool)) return null;
     const own = tool instanceof DuologueTool ? tool.timeoutMs : undefined;

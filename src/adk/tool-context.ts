@@ -17,7 +17,10 @@ export interface ToolRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Who decided about a call: the user of the session, or an application in the name of a person. */
+/**
+ * Who decided about a call: the user of the session, or an application in the name of a person. A sign-in that a tool asked for counts as a decision of the
+ * application `sign-in` in the name of the user.
+ */
 export type CallDecider =
   | { readonly user: string }
   | { readonly application: string; readonly person: string };

@@ -21,7 +21,7 @@ export function rememberDeclaration(tool: unknown): void {
   };
 }
 
-/** Converts the output of a tool to JSON values. Throws an error with a clear text when the output cannot be written as JSON. */
+/** Converts the output of a tool by `toJson`. Throws an error with a clear text when the output cannot be written as JSON. */
 export function toJsonOutput(toolName: string, output: unknown): unknown {
   return toJson(output, `${toolName} ran, but its output cannot be written as JSON.`);
 }
@@ -38,8 +38,8 @@ export function checkState(toolName: string, stateDelta: object): void {
 }
 
 /**
- * Converts a value to the form in which it is stored, sent and shown to the model. Returns a value that can be written as JSON unchanged; otherwise each
- * BigInt in it becomes its decimal digits. Throws an error with the text `failure` for a value that is still not JSON, such as an object that contains itself.
+ * Converts a value to the form in which it is stored, sent and shown to the model. A value that can be written as JSON stays as it is. In any other value,
+ * each BigInt becomes its decimal digits. Throws an error with the text `failure` if it can still not be written, such as an object that contains itself.
  */
 function toJson(value: unknown, failure: string): unknown {
   if (hasJson(value)) return value;
@@ -391,7 +391,7 @@ function isGenerator(output: unknown): boolean {
   return Object.prototype.toString.call(output) === '[object Generator]';
 }
 
-/** Whether an output is an async generator, also one that was compiled to an older JavaScript. */
+/** Whether an output is an async iterable, such as an async generator, also one that was compiled to an older JavaScript. */
 function isAsyncIterable(output: unknown): output is AsyncIterable<unknown> {
   return typeof output === 'object' && output !== null && Symbol.asyncIterator in output;
 }

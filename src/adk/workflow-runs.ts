@@ -298,7 +298,7 @@ export function checkRequestInput({ author, nodeInfo }: Event, rootName: string)
   );
 }
 
-/** Emits an event that marks a node without an output as finished. Without it ADK would run the node again when a later node continues. */
+/** Emits an event that marks a node that finished without an output. Without this event ADK would run the node again when a later node continues. */
 export function markFinished(node: BaseNode, context: NodeContext, output: unknown): void {
   const { interruptIds, route, nodePath, invocationId, branch } = context;
   const hasEnd = output !== undefined || route !== undefined || interruptIds.length > 0;
@@ -317,7 +317,7 @@ export function markFinished(node: BaseNode, context: NodeContext, output: unkno
 /** The mark of the event with which the workflow of a run ends (`customMetadata.duologue`). */
 const END = 'end';
 
-/** Emits an event that marks the end of the workflow of a run. ADK stores nothing that says so when the workflow has an output. */
+/** Emits an event that marks the end of the workflow of a run, unless it paused. ADK stores nothing that says so when the workflow has an output. */
 export function markEnd({ name: author }: BaseNode, context: NodeContext): void {
   const { interruptIds, nodePath: path, invocationId } = context;
   if (interruptIds.length > 0) return;
