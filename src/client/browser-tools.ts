@@ -7,7 +7,8 @@ import { factsOf, settledCall, type ToolCalls, type ToolPart, type TrackedCall }
 
 /**
  * Answers the calls that wait for a page. It runs the browser tools that this page has to run, and sends their outputs and the user's decisions. Over
- * a link that batches answers, it sends the answers of one message in one request. Over other links, it sends each answer at once.
+ * a link that batches answers, one request has the answers that `useChat` sends with a message, or the outputs of the tools that are due after a turn. Over
+ * other links, each answer is sent at once.
  *
  * Over a link that can be active, the page with the active connection runs the browser tools. Over other links, a tool that needs approval runs on
  * the page where the user approved the call, and any other tool on the page that requested the message.
@@ -19,9 +20,9 @@ export class BrowserTools {
   readonly #runner: ToolRunner;
   /** The id of the newest connection of this page; null before the first connection. */
   #connectionId: string | null = null;
-  /** The id of the active connection; null when no connection is active, undefined when the server does not report it. */
+  /** The id of the active connection; null when no connection is active, undefined when the server has not reported it. */
   #activeId: string | null | undefined;
-  /** The ids of the messages that this page requested or whose calls it answered, and the ids of these calls. */
+  /** The ids of the messages that this page requested (or is assumed to have requested) or whose calls it answered, and the ids of these calls. */
   readonly #own = new Set<string>();
   /** The ids of calls that this page does not run. They were due before this page became active, so the page that was active before runs them. */
   readonly #elsewhere = new Set<string>();
@@ -101,7 +102,10 @@ export class BrowserTools {
     }
   }
 
-  /** Sends one answer at once, even while the chat reads a response. `settle` is called when the server has accepted or rejected the answer. */
+  /**
+   * Sends one answer, even while the chat reads a response. Over a link that batches answers, the approval of a browser tool is sent when the tool has run,
+   * with its output. `settle` is called when the server has accepted or rejected the answer.
+   */
   answer(toolCallId: string, answer: Omit<ToolPart, 'type' | 'toolCallId'>, settle?: Settle): void {
     const call = this.#calls.get(toolCallId);
     const part = { type: `tool-${call?.toolName}`, toolCallId, ...answer };

@@ -5,7 +5,7 @@ import type { Timers } from './platform.ts';
 /** The second argument of a browser tool. The first one is the input of the call. */
 export interface ExecutorContext {
   toolCallId: string;
-  /** Aborted when the output is no longer needed: the call got an outcome, was interrupted, or ran out of time. */
+  /** Aborted when no output is needed any longer: the call has an outcome, was interrupted or ran out of time, or the connection has ended. */
   signal: AbortSignal;
 }
 

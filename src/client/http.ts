@@ -145,12 +145,12 @@ export class DuologueHttp {
     await this.send('PATCH', pathOf(id), { title });
   }
 
-  /** Deletes a session. Does nothing when it does not exist. */
+  /** Deletes a session. Does nothing when there is no such session. */
   async deleteSession(id: string): Promise<void> {
     await this.#find(pathOf(id), { method: 'DELETE' });
   }
 
-  /** Stops the agent. Returns whether it was running. */
+  /** Stops the agent. Returns whether the agent was running; false when there is no such session. */
   async stopSession(id: string): Promise<boolean> {
     const response = await this.#find(`${pathOf(id)}/stop`, { method: 'POST' });
     return response !== null && ((await response.json()) as { stopped: boolean }).stopped;

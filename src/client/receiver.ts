@@ -11,7 +11,7 @@ import type { ToolCalls } from './tool-calls.ts';
 
 /** Callbacks for everything in a conversation that the chat does not read from a response, and settings of the responses. */
 export interface ReceiverOptions {
-  /** Text deltas that arrive within this many milliseconds reach the chat as one delta. Default: 16. */
+  /** Text deltas that arrive within this many milliseconds reach the chat as one delta; in a long or very fast text, the time is longer. Default: 16. */
   mergeMs?: number | undefined;
   /** Gets transient data, which is not part of any message: transcripts, errors, outcomes of calls in earlier messages. */
   onData?: ((chunk: Extract<Chunk, { type: `data-${string}` }>) => void) | undefined;
@@ -87,7 +87,7 @@ export class Receiver {
     return this.#isRunning;
   }
 
-  /** Whether pages sent messages at the same moment, so that this page may show them in another order than the server has them. */
+  /** Whether pages sent or rewound messages at nearly the same moment, so that this page may show them in another order than the server has them. */
   get isOutOfOrder(): boolean {
     return this.#isOutOfOrder;
   }

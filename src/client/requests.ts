@@ -41,7 +41,7 @@ interface AnswerOptions {
 
 /**
  * Owns the requests of a page. It gives each an id, sends it over the connection, and keeps its content until the server has rejected it, or until
- * the message that answers it has started.
+ * the message that answers it has started. A request that no message answers is kept until the server has accepted it.
  */
 export class Requests {
   readonly #connection: Connection;
@@ -160,7 +160,7 @@ export class Requests {
     return this.#all.some(({ message }) => message !== undefined);
   }
 
-  /** Returns the messages of the server, followed by the user messages of this page that the server does not have yet. */
+  /** Returns the messages of the server, followed by those user messages of this page whose answer has not started. The server may lack these. */
   appendTo(messages: readonly UIMessage[]): UIMessage[] {
     for (const { id } of messages) this.messageStarted(id);
     return this.#all.reduce<UIMessage[]>(

@@ -29,7 +29,7 @@ export interface AnswerMemory {
   wasSent(toolCallId: string, kind: AnswerKind): boolean;
   /** Whether the server sent the outcome of the call. */
   isSettled(toolCallId: string): boolean;
-  /** Whether the server announced the call and has not sent its outcome. */
+  /** Whether the server announced the call, or named it in its session info as waiting, and has not sent its outcome. */
   isOpen(toolCallId: string): boolean;
   /** Whether the transport runs that tool itself and sends its output. */
   runs(toolName: string): boolean;

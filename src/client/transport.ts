@@ -218,7 +218,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     );
   }
 
-  /** Sends a decision at once, even while the chat reads a response. `payload`: what the tool gets with an approval. */
+  /**
+   * Sends a decision, even while the chat reads a response. Over HTTP, the approval of a browser tool is sent when the tool has run, with its output.
+   * `payload`: what the tool gets with an approval.
+   */
   sendDecision(toolCallId: string, approved: boolean, reason?: string, payload?: unknown): void {
     const id = this.#calls.get(toolCallId)?.approvalId ?? '';
     const approval = {

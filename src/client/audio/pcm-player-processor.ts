@@ -34,7 +34,7 @@ export interface Place {
  * buffer fades out, collects a little more sound than before, and fades in again. It plays no sample twice, and skips lost samples.
  */
 export class PlayoutBuffer {
-  /** The position of the next sample; null before the first one. */
+  /** The position after the newest sample that was played; null before the first one. */
   place: Place | null = null;
   /** How many samples wait to be played. */
   queued = 0;

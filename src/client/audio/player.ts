@@ -61,7 +61,7 @@ export class AudioPlayer {
   #waiting: PlayerOrder[] = [];
   #report: PlayerReport = { place: null, queued: 0, gaps: 0, isPlaying: false, time: 0 };
   #utterance: Utterance | null = null;
-  /** The number of the utterance that was interrupted. */
+  /** The number of the utterance that was interrupted last. Its sound that arrives later is dropped. Null before the first interruption. */
   #unwanted: number | null = null;
   #volume = 1;
   #isMuted = false;
@@ -158,7 +158,7 @@ export class AudioPlayer {
     this.#order({ type: 'end', n });
   }
 
-  /** Stops the current utterance at once, and drops its sound that arrives later. Returns how much of the utterance was heard. */
+  /** Stops the sound at once, and drops sound of the newest utterance that arrives later. Returns `heard` as it was before that. */
   interrupt(): Heard | null {
     const heard = this.heard;
     this.#unwanted = this.#utterance?.n ?? null;

@@ -63,7 +63,7 @@ export class AudioRecorder {
     }
   }
 
-  /** Switches the microphone off. Resolves when `onChunk` has got the last sound. */
+  /** Switches the microphone off. Resolves when `onChunk` has got the last sound, or could not get it within half a second. */
   stop(): Promise<void> {
     const starting = this.#starting;
     this.#starting = null;

@@ -78,7 +78,7 @@ export class Connection {
    * only when two attempts in a row return the same one.
    */
   #cause: string | null = null;
-  /** Changes with each link. The result of a `findCause` that was started with another value is ignored. */
+  /** Changes with each link and each `findCause`. The result of a `findCause` that was started with another value is ignored. */
   #epoch = 0;
   #cancelTimer: (() => void) | null = null;
   #unsubscribe: (() => void) | null = null;
@@ -105,7 +105,7 @@ export class Connection {
     return this.#sessionId;
   }
 
-  /** The session info of the newest link. It is the server's first chunk on a link. */
+  /** The session info of the newest link, which is the server's first chunk on a link; undefined before the first one has arrived. */
   get info(): SessionInfo | undefined {
     return this.#info;
   }

@@ -180,8 +180,8 @@ class HttpLink implements Link {
   }
 
   /**
-   * Handles a failed request. If the request may not have reached the server, or the server answered 503, the link ends, and the next link sends
-   * unanswered requests again. Otherwise the error is reported as a private reply.
+   * Handles a failed request. If the request may not have reached the server, the server is shutting down (503), or a proxy got no answer from it (504), the
+   * link ends, and the next link sends unanswered requests again. Otherwise the error is reported as a private reply.
    */
   #fail(error: unknown, requestId?: string): void {
     if (!(error instanceof ProtocolError) || error.status === ERRORS.shutting_down.status) this.#end(LOST);

@@ -79,7 +79,10 @@ export interface LinkKind {
    * and the calls without approval in the messages that it requested.
    */
   readonly canBeActive: boolean;
-  /** Whether the answers to the calls of a message are sent in one request when its turn has ended. When false, each answer is sent at once. */
+  /**
+   * Whether the outputs of browser tools are sent in one request when the turn has ended, and the approval of a browser tool together with its output. When
+   * false, each answer is sent at once.
+   */
   readonly batchesAnswers: boolean;
   /** Whether the connection closes the link while the page is hidden and expects nothing, because browsers allow only six HTTP/1.1 connections to a server. */
   readonly pausesWhenHidden: boolean;

@@ -13,7 +13,7 @@ export interface ReadOptions {
 }
 
 /**
- * Sorts the chunks of a connection into responses. A response is a message or a part of one. It ends with the turn, or at a pause: every
+ * Sorts the chunks of a connection into responses. A response is a message or a part of one. It ends with the turn, at an error, or at a pause: every
  * call without an outcome then waits for the user, or for a browser tool that the transport does not run. Chunks of a message that no
  * response reads are buffered. This class neither waits nor uses a clock: it passes each chunk to the sink of its response at once.
  */
@@ -37,7 +37,7 @@ export class Responses {
     this.#expected.set(requestId, sink);
   }
 
-  /** Records that the server accepted the request, and lets the waiting response read the message that will answer it. */
+  /** Records that the server accepted a request. The response that waits for its acceptance now reads the message `messageId`, which answers the request. */
   accept(requestId: string, messageId: string): void {
     const sink = this.#expected.get(requestId);
     if (!sink) return;

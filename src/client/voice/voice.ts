@@ -132,13 +132,13 @@ export class Voice {
     else this.#stopTalking();
   };
 
-  /** Ignores the microphone without switching it off. */
+  /** With true, ignores the sound of the microphone without switching it off; with false, uses it again. */
   readonly mute = (isMuted: boolean): void => {
     this.#isMuted = isMuted;
     this.#settle();
   };
 
-  /** Turns the agent's sound off or on. */
+  /** With true, turns the agent's sound off; with false, on again. */
   readonly silence = (isSilent: boolean): void => {
     const { player } = this.#devices;
     if (player) player.muted = isSilent;
