@@ -25,7 +25,8 @@ export function classifyClose(
     const [, then, failure] = known;
     // The session that the setup resumes may have been started with another model, so try a new session.
     if (failure === 'SETUP' && isResuming) return result('restart', failure);
-    // A new session that was refused at once would be refused again. A session that the setup resumes may only be too old.
+    // The socket closed before the session started: the provider refused the setup of a new session, and would refuse it again. This is not certain if the
+    // setup resumes a session, because that session may simply be too old, nor with the code 1011, which means an error of the provider.
     if (then !== 'stop' && !isSetUp && !isResuming && code !== 1011) return result('stop', 'SETUP');
     return result(then, failure);
   }
@@ -35,9 +36,9 @@ export function classifyClose(
   return result('retry', isSetUp ? 'INCOMPLETE' : 'UNREACHABLE');
 }
 
-/** Replaces the words after which ADK connects again by itself, without a pause. */
+/** Replaces the words by which ADK recognises the error of a lost connection, in any case. After such an error ADK would connect again without a pause. */
 function withoutRetryWords(text: string): string {
   return text
-    .replaceAll(/connection closed/gi, 'connection ended')
-    .replaceAll(/ECONNRESET|socket hang up/g, 'cut off');
+    .replaceAll(/connection ?closed/gi, 'connection ended')
+    .replaceAll(/ECONNRESET|socket hang up/gi, 'cut off');
 }

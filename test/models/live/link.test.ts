@@ -244,4 +244,17 @@ describe('what the end of a socket means', () => {
       'The live model ended the connection (1006): connection ended: read cut off at ?key=…',
     );
   });
+
+  test.each([
+    ['ConnectionClosed by the peer', 'connection ended by the peer'],
+    ['CONNECTION CLOSED', 'connection ended'],
+    ['read econnreset', 'read cut off'],
+    ['Socket Hang Up', 'cut off'],
+  ])('the words of %j by which ADK would recognise a lost connection are replaced', (reason, detail) => {
+    const { failure } = classifyClose({ code: 1006, reason }, CLOSE_REASONS, {
+      isSetUp: true,
+      isResuming: false,
+    });
+    expect(failure.message).toBe(`The live model ended the connection (1006): ${detail}`);
+  });
 });
