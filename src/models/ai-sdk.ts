@@ -57,7 +57,7 @@ class AiSdkLlm extends BaseLlm {
       ...(providerOptions ? { providerOptions } : {}),
       ...(signal ? { abortSignal: signal } : {}),
     };
-    const answer = new Answer();
+    const answer = new Answer(secrets);
     try {
       const result = await this.inner.doStream(options as never);
       for await (const part of result.stream as ReadableStream<StreamPart>) {
@@ -90,6 +90,7 @@ const ALIVE: LlmResponse = { partial: true };
  * answer.
  */
 class Answer {
+  private readonly secrets: readonly string[] | undefined;
   private readonly parts: Part[] = [];
   private readonly texts = new Map<string, Part>();
   private readonly sources: { web: { uri: string; title?: string } }[] = [];
@@ -97,6 +98,11 @@ class Answer {
   private isWhole = false;
   private usage: GenerateContentResponseUsageMetadata | undefined;
   private modelVersion: string | undefined;
+
+  /** `secrets`: keys that are removed from the text of an error in the stream. */
+  constructor(secrets: readonly string[] | undefined) {
+    this.secrets = secrets;
+  }
 
   push(part: StreamPart): LlmResponse | undefined {
     switch (part.type) {
@@ -145,7 +151,7 @@ class Answer {
         this.usage = toUsage(part.usage);
         return undefined;
       case 'error': {
-        const failure = failureOf(part.error);
+        const failure = failureOf(part.error, this.secrets);
         // Some providers report an error without a status. Treat it as a 500, which is retried.
         throw failure instanceof ModelFailure ? failure : new ModelFailure('500', failure.message);
       }

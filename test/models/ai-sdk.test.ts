@@ -194,6 +194,25 @@ describe.each(['v3', 'v4'] as const)('an AI SDK model of contract %s', (version)
     ]);
   });
 
+  test.each([
+    [
+      'in its stream',
+      (error: Error) => ({ stream: simulateReadableStream({ chunks: [{ type: 'error', error }] }) }),
+    ],
+    ['of the call', (error: Error) => Promise.reject(error)],
+  ])('that fails with an error %s says nothing of the given secrets', async (_where, fail) => {
+    const failing: AiSdkModel = {
+      specificationVersion: version,
+      provider: 'local',
+      modelId: 'm',
+      doStream: async () => fail(new Error('overloaded: hunter2-hunter2 is busy')),
+    };
+    const model = fromAiSdk(failing, { secrets: ['hunter2-hunter2'] });
+    const request: LlmRequest = { contents: [], liveConnectConfig: {}, toolsDict: {} };
+    const reading = model.generateContentAsync(request, true).next();
+    await expect(reading).rejects.toThrow('overloaded: … is busy');
+  });
+
   test('leaves alone what the provider ran itself', async () => {
     const { model } = scripted(version, [
       { type: 'tool-call', toolCallId: 'p', toolName: 'search', input: '{}', providerExecuted: true },
