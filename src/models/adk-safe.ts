@@ -31,9 +31,9 @@ export interface AdkSafeOptions {
 }
 
 /**
- * Wraps a model so that each call yields partial texts and exactly one final response, and so that a live run can use any model. A model has a live
- * connection of its own if it is a `Gemini` with the name of a live model, or if it declares `nativeLive: true`. Every other model is called turn by turn
- * in a live run.
+ * Wraps a model so that each call yields partial texts and exactly one final response, and so that a live run can use any model. The property `nativeLive`
+ * of a model says whether it has a live connection of its own; without this property, a `Gemini` with the name of a live model has one. Every other model is
+ * called turn by turn in a live run.
  */
 export class AdkSafeModel extends BaseLlm {
   private readonly resolve: () => BaseLlm;

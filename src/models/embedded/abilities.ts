@@ -19,7 +19,10 @@ export function abilities(context: Known & Pick<RuleContext, 'language'>): strin
     .join('\n');
 }
 
-/** The answer to a message that no rule understands, or that is too long: the first time the whole list of abilities, later one example at a time. */
+/**
+ * The answer to a message that is too long, or that no rule understands: the whole list of abilities. After the first message that no rule understood, each
+ * further one gets one example instead.
+ */
 export function unknownReply(context: RuleContext): Reply {
   const { language, conversation } = context;
   const { thought, mark, tooLong, first, next } = TEXTS[language].unknown;

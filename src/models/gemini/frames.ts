@@ -36,7 +36,7 @@ export class FrameEncoder {
     this.options = options;
   }
 
-  /** Returns the frame for an input; null when the service has no frame for it. */
+  /** Returns the frame for an input; null when the service has no frame for it, or needs none now. */
   encode(input: LiveInput): Frame | null {
     const { family } = this.options;
     switch (input.type) {

@@ -1,6 +1,6 @@
 /**
- * The code that only Gemini needs: repairs of ADK's HTTP calls (`call.ts`), and the live API of Gemini as a provider of `live/`, with setups by model
- * family, messages, frames and the socket. A model keeps no state between two calls; the state of a live session belongs to its connection.
+ * The code that only Gemini needs: repairs of ADK's HTTP calls (`call.ts`), and the live API of Gemini as a provider of `live/`: the setup for each model
+ * family, the messages, the frames and the socket. A model keeps no state between two calls; the state of a live session belongs to its connection.
  */
 import {
   type BaseLlmConnection,

@@ -33,7 +33,7 @@ export interface TurnBasedLiveOptions {
 
 /**
  * A live connection to a model without live API. It calls the model for every message of the user, and again when the model's calls are answered.
- * Sound is ignored. `sendActivityStart` is an interruption: it ends the generation and the turn.
+ * Realtime input (sound, and pictures of a camera) is ignored. `sendActivityStart` is an interruption: it ends the generation and the turn.
  */
 export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly model: BaseLlm;

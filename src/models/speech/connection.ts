@@ -12,7 +12,7 @@ export interface SpeechOptions {
   speechToText: SpeechToText;
   /** Without an engine for text-to-speech, the model understands speech and answers in writing. */
   textToSpeech?: TextToSpeech;
-  /** Called when an answer could not be spoken. The user still gets its text. */
+  /** Called when a sentence of an answer could not be spoken. The user still gets its text. */
   onSpeechError?: (error: unknown) => void;
   retryPolicy?: Partial<RetryPolicy>;
 }
@@ -22,7 +22,7 @@ const MAX_WAITING = 4;
 
 /**
  * A live connection with audio that wraps a live connection with text. It cuts sound into utterances and sends the text of each as a message of the
- * user, in the order in which they were spoken. The answer to a spoken message is spoken. Speech interrupts the model.
+ * user, in the order in which they were spoken. The answer to a spoken message is spoken, if there is an engine for that. Speech interrupts the model.
  */
 export class SpeechConnection implements BaseLlmConnection {
   private readonly inner: BaseLlmConnection;

@@ -38,7 +38,7 @@ export class Utterance {
     this.text.catch(() => undefined);
   }
 
-  /** Whether words were emitted while the user spoke. */
+  /** Whether some words were emitted before the whole text is known. */
   get hasPartials(): boolean {
     return this.isPartlyEmitted;
   }
