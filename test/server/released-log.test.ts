@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
-import { MemoryLogs } from '../../src/server/log/log.ts';
+import { ChunkLog, MemoryLogs } from '../../src/server/log/log.ts';
 import { BatchTimer } from '../../src/server/output/pace.ts';
 import { Utterances } from '../../src/server/output/utterances.ts';
 import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket/socket.ts';
@@ -118,4 +118,15 @@ describe.each(['duologue.v2', ''])('sound over a socket of protocol "%s"', (prot
     await pass(1000);
     expect(heard()).toEqual([1]);
   });
+});
+
+test('[R4] the log is bounded in size: long data of a tool counts, and the oldest chunks are discarded', () => {
+  const log = new ChunkLog('e');
+  const row = 'x'.repeat(32_000);
+  // Data of the application have names of its own.
+  const chunk = { type: 'data-rows', data: { row } } as unknown as Chunk;
+  for (let n = 0; n < 1_000; n++) log.append(chunk);
+  const left = log.last - log.first + 1;
+  expect(left * row.length).toBeLessThan(16 * 1024 * 1024);
+  expect(left).toBeGreaterThan(100);
 });

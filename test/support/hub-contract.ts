@@ -99,11 +99,11 @@ export function hubContract({ name, open, lose }: HubSubject): void {
 
     test('what is added again because the answer was lost is kept once', async () => {
       await hub.take(owner(1), 'first');
-      await hub.append([adding(1, 2, ['a', 'b'])]);
-      expect(await hub.append([adding(1, 2, ['a', 'b'])])).toEqual(['kept']);
+      await hub.append([adding(1, 2, ['a', 'b'].map(word))]);
+      expect(await hub.append([adding(1, 2, ['a', 'b'].map(word))])).toEqual(['kept']);
       expect((await hub.take(owner(1), 'first')).windows).toHaveLength(1);
       // A longer one than the one that was lost: a chunk in both counts once.
-      await hub.append([adding(1, 4, ['b', 'c', 'd'])]);
+      await hub.append([adding(1, 4, ['b', 'c', 'd'].map(word))]);
       const { shown } = await logsOf(hub).open(owner(2));
       expect([shown.first, shown.last]).toEqual([1, 4]);
     });

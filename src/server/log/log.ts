@@ -125,9 +125,10 @@ export class ChunkLog implements ShownLog {
   }
 }
 
-/** The approximate number of characters of a chunk. Only the types that are often long are measured; every other chunk counts as 256. */
+/** The approximate number of characters of a chunk. Only texts, inputs, outputs and data are measured; every other chunk counts as 256. */
 function sizeOf(chunk: Chunk | null): number {
-  switch (chunk?.type) {
+  if (chunk === null) return 256;
+  switch (chunk.type) {
     case 'text-delta':
     case 'reasoning-delta':
       return chunk.delta.length + 64;
@@ -137,14 +138,8 @@ function sizeOf(chunk: Chunk | null): number {
       return lengthOf(chunk.input);
     case 'tool-output-available':
       return lengthOf(chunk.output);
-    case 'data-image':
-    case 'data-pcm':
-    case 'data-audio':
-    case 'data-executable-code':
-    case 'data-code-execution-result':
-      return lengthOf(chunk.data);
     default:
-      return 256;
+      return 'data' in chunk ? lengthOf(chunk.data) : 256;
   }
 }
 
