@@ -238,6 +238,29 @@ describe('what was heard', () => {
       ['user', 'and then'],
     ]);
   });
+
+  it('[B28a] of an earlier message leaves the words of later ones as they are', async () => {
+    const { socket, messageId, connection, native, post } = await spoken(true);
+    socket.say('go on');
+    await until(() => connection.sent.filter(({ kind }) => kind === 'content').length === 2);
+    connection.push(words('eleven twelve ', true));
+    connection.push({ turnComplete: true });
+    await socket.done(2);
+    socket.send('interrupt', { messageId, playedMs: 420 });
+    await socket.chunk('data-heard');
+    native.add([text('Hm.')]);
+    await post(say('and then', 's'));
+    const remembered = native.lastContents.flatMap(({ role, parts = [] }) =>
+      parts.map((part) => [role, part.text]),
+    );
+    expect(remembered).toEqual([
+      ['user', 'count'],
+      ['model', 'one two three four'],
+      ['user', 'go on'],
+      ['model', 'eleven twelve '],
+      ['user', 'and then'],
+    ]);
+  });
 });
 
 describe('the end of speech', () => {

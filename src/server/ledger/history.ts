@@ -133,25 +133,26 @@ export class History {
     return this.service.appendChange({ session, event }, accepted);
   }
 
-  /**
-   * Cuts the text of a message to `length` characters in the store, and removes as much from the end of the agent's newest text in the history (`cutText`).
-   */
+  /** Cuts the text of a message to `length` characters, in the store and in the agent's history. */
   async cutMessage(store: Store, message: Message, length: number): Promise<void> {
-    const { length: before } = textOf(message);
+    const removed = textOf(message).slice(length);
     cutText(message, length);
     await store.putMessage(this.owned, message);
-    await this.cutText(before - length);
+    if (removed !== '') await this.cutText(removed);
   }
 
-  /** Removes the last `count` characters of the agent's text since the last user message, from the events. */
-  private async cutText(count: number): Promise<void> {
+  /**
+   * Removes a text from the end of what the agent said in a turn: in the newest turn that ends with this text, because the user may hear an earlier
+   * message while a later one is written. If no turn does, removes as many characters from the newest turn.
+   */
+  private async cutText(removed: string): Promise<void> {
     const session = await this.load();
-    let rest = count;
-    for (const event of session.events.slice().reverse()) {
-      const parts = event.content?.parts ?? [];
-      if (rest <= 0 || (event.content?.role === 'user' && parts.some((part) => part.text))) return;
-      if (event.content?.role !== 'model' || !parts.some((part) => part.text && !part.thought)) continue;
-      const kept = parts.toReversed().map((part) => {
+    const turns = agentTexts(session.events);
+    const turn = turns.find((events) => events.flatMap(textsOf).join('').endsWith(removed)) ?? turns[0] ?? [];
+    let rest = removed.length;
+    for (const event of turn.toReversed()) {
+      if (rest <= 0) return;
+      const kept = (event.content?.parts ?? []).toReversed().map((part) => {
         if (!part.text || part.thought) return part;
         const text = part.text.slice(0, Math.max(0, part.text.length - rest));
         rest -= part.text.length - text.length;
@@ -383,4 +384,21 @@ function outputChunk(
   }
   const output = wrapped === true ? (response.results ?? response.result ?? null) : response;
   return { type: 'tool-output-available', toolCallId, output };
+}
+
+/** The texts of an event of the agent, without thoughts; none for an event of the user. */
+function textsOf({ content }: Event): string[] {
+  if (content?.role !== 'model') return [];
+  return (content.parts ?? []).flatMap(({ text, thought }) => (text && !thought ? [text] : []));
+}
+
+/** The events with texts of the agent, turn by turn, newest turn first. A text of the user ends a turn. */
+function agentTexts(events: readonly Event[]): Event[][] {
+  const turns: Event[][] = [[]];
+  for (const event of events) {
+    const { role, parts = [] } = event.content ?? {};
+    if (role === 'user' && parts.some((part) => part.text)) turns.unshift([]);
+    else if (textsOf(event).length > 0) turns[0]?.push(event);
+  }
+  return turns;
 }
