@@ -1,6 +1,8 @@
 import { FunctionNode, LlmAgent, type NodeContext, RequestInput, Workflow } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { defineTool } from '../../src/adk/index.ts';
+import { latch } from '../server/support/listen.ts';
+import { ManualClock } from '../support/clock.ts';
 import { live } from '../support/live.ts';
 import { call, ScriptedModel, text } from '../support/scripted-model.ts';
 import { textOf } from './support/talk.ts';
@@ -177,6 +179,54 @@ describe.each(ORDERS)(
         'all texts',
       );
       expect(ran).toEqual(['large', ...order.map((n) => sizes[n + 1])]);
+    });
+  },
+);
+
+describe.each(ORDERS)(
+  'two approvals of different invocations that have timed out, %s',
+  (_order, [answered]) => {
+    it('[T16] a response to one of them continues the invocation of its message', async () => {
+      const invocations: string[] = [];
+      const note = (name: string) =>
+        new FunctionNode(name, (context: NodeContext, input: unknown) => {
+          invocations.push(context.invocationId);
+          return input;
+        });
+      const pay = defineTool({ name: 'pay', description: 'Pays.', needsApproval: true, execute: () => ({}) });
+      const model = new ScriptedModel([[call('pay')], [call('pay')], [text('Too late.')]]);
+      const banker = new LlmAgent({ name: 'banker', model, tools: [pay] });
+      const agent = new Workflow({ name: 'flow', edges: [['START', note('first'), banker, note('last')]] });
+      const clock = new ManualClock();
+      const { open: hasLeft, opened: left } = latch();
+      const logger = {
+        info: (line: string) => line === 'disconnected' && hasLeft(),
+        warn: () => undefined,
+        error: () => undefined,
+      };
+      const options = { agent, clock, logger, approvals: 'parallel', approvalTimeoutMs: 30_000 } as const;
+      const server = await live([], [], options);
+      const socket = await server.connect('?session=chat-1');
+      const requests: { approvalId: string; toolCallId: string }[] = [];
+      for (const [index, name] of ['Ann', 'Bob'].entries()) {
+        socket.say(name);
+        requests.push(await socket.chunk('tool-approval-request', index + 1));
+      }
+      socket.close();
+      await left;
+      const ids = socket.chunks.flatMap((chunk) => (chunk.type === 'start' ? [chunk.messageId] : []));
+      clock.advance(31_000);
+      const { approvalId, toolCallId } = requests[answered] ?? {};
+      const approval = { id: approvalId, approved: true };
+      const parts = [{ type: 'tool-pay', toolCallId, state: 'approval-responded', input: {}, approval }];
+      const { chunks } = await server.post({
+        id: 'chat-1',
+        messages: [{ id: ids[answered], role: 'assistant', parts }],
+      });
+      const continued = chunks.flatMap((chunk) => (chunk.type === 'start' ? [chunk.messageId] : []));
+      expect(textOf(chunks)).toContain('Too late.');
+      expect(invocations).toHaveLength(3);
+      expect(continued).toEqual([ids[invocations.indexOf(invocations[2] ?? '')]]);
     });
   },
 );

@@ -161,11 +161,13 @@ export class Outcomes {
 
   /** Ends a call whose message is not being streamed. Returns the chunks that report the outcome, for the caller to send. */
   endQuietly(call: OpenCall, outcome: CallOutcome, acknowledges = call.acknowledges): LateCall {
-    const { context, open, chunks } = this;
+    const { context, open, chunks, messages } = this;
     const { record } = call;
     const { messageId } = record;
     const reported = chunks.forOutcome(call, outcome);
     open.settle(call);
+    // A response may continue the message. The last outcome of the history may then be that of another invocation.
+    if (call.within === null) messages.get(messageId)?.setInvocation(record.invocationId);
     const amend = (isStored: boolean): Effect[] => {
       const mark = context.mark();
       if (acknowledges) context.settleRequest(acknowledges, isStored);
