@@ -7,7 +7,7 @@ import { World } from './bare/world.ts';
 const SEEDS = [1, 2, 3];
 
 it.each(SEEDS)(
-  '[B6] [B13] [B14] [C6] [C7] [C9] [T10] [T12] [T22] the state alone keeps the rules, whatever happens to it, from seed %s',
+  '[B6] [B13] [B14] [C6] [C7] [C9] [T10] [T12] [T17] [T22] the state alone keeps the rules, whatever happens to it, from seed %s',
   { timeout: 120_000 },
   (seed) => {
     fc.assert(states(120), { numRuns: 400, seed });
@@ -561,3 +561,27 @@ it('[B23] [S6a] a posted answer is continued in its response, though every clien
   expect(ends).toEqual(['tool-calls', 'stop']);
   expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
 });
+
+it.each(['approved', 'denied'] as const)(
+  '[T9] a decision that another process has stored in time counts when the time is up here: %s',
+  (decision) => {
+    const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
+    world.hasListener = true;
+    world.push({ type: 'joined' });
+    world.say('bidi');
+    const [run] = world.runs;
+    if (!run) throw new Error('No run was opened.');
+    world.call(run, ['pay']);
+    run.defer();
+    const [[toolCallId = ''] = []] = world.clientView.calls;
+    world.ledger.decideElsewhere(toolCallId, decision);
+    world.pass(31_000);
+    expect(world.tools).toEqual(decision === 'approved' ? [toolCallId] : []);
+    world.endTool('output');
+    run.complete();
+    expect(world.clientView.chunks).not.toContainEqual(
+      expect.objectContaining({ errorText: 'Approval request timed out' }),
+    );
+    expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+  },
+);

@@ -18,10 +18,7 @@ import type { ToolRunner } from './tool-runner.ts';
  */
 export interface EffectTargets {
   store: Pick<StoreWriter, 'write' | 'published' | 'storeImages'>;
-  runs: Pick<
-    AgentRuns,
-    'open' | 'close' | 'closeAll' | 'ended' | 'send' | 'sendMedia' | 'signal' | 'mute' | 'releaseCall'
-  >;
+  runs: Omit<AgentRuns, 'defer'>;
   tools: Pick<ToolRunner, 'acquireLock' | 'releaseLock' | 'run' | 'runCallbacks' | 'abort'>;
   output: Output;
   requests: Requests;

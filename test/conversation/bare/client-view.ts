@@ -30,10 +30,13 @@ export class ClientView {
   readonly chunks: Chunk[] = [];
   private readonly grammar = new Grammar('bidi');
   private readonly ledger: Ledger;
+  /** Whether requests for approval come one by one, outside of responses over SSE. */
+  private readonly isOneByOne: boolean;
   private current: HeardMessage | null = null;
 
-  constructor(ledger: Ledger) {
+  constructor(ledger: Ledger, isOneByOne: boolean) {
     this.ledger = ledger;
+    this.isOneByOne = isOneByOne;
   }
 
   start(message: Message, isPosted: boolean): void {
@@ -159,6 +162,11 @@ export class ClientView {
       const isWritten = stored !== undefined || this.ledger.inside.has(id) || this.ledger.answered.has(id);
       if (!this.current?.isPosted && !isWritten) this.wrong.push(`[T10] ${id} is told before it is written`);
     } else if (chunk.type === 'tool-approval-request') {
+      const before = [...this.calls].find(
+        ([other, { approvalId }]) => other !== id && approvalId !== undefined && !this.ended.has(other),
+      );
+      if (before && this.isOneByOne && !this.current?.isPosted)
+        this.wrong.push(`[T17] ${id} asks before ${before[0]} has ended`);
       this.calls.set(id, { toolName: this.calls.get(id)?.toolName ?? '', approvalId: chunk.approvalId });
       if (stored?.approvalId !== chunk.approvalId) this.wrong.push(`[T10] ${id} asks before it is written`);
     } else if (chunk.type.startsWith('tool-output-')) {

@@ -67,7 +67,7 @@ class FakeRequest {
 export class World {
   readonly setup: Setup;
   readonly ledger = new Ledger();
-  readonly clientView = new ClientView(this.ledger);
+  readonly clientView: ClientView;
   readonly transcript: string[] = [];
   readonly wrong: string[] = [];
   readonly runs: FakeRun[] = [];
@@ -103,6 +103,7 @@ export class World {
 
   constructor(setup: Setup) {
     this.setup = setup;
+    this.clientView = new ClientView(this.ledger, setup.approvals === 'sequential');
     const options: SessionOptions = {
       images: 'file',
       attachments: [],
