@@ -3,7 +3,10 @@ import { notJson } from './frames.ts';
 import { CHAT_REQUESTS, type ChatRequest } from './wire/chat-frames.ts';
 import { clientId } from './wire/values.ts';
 
-/** Reads a text frame of the AI SDK's own WebSocket transport. Throws a `ProtocolError`, with the `requestId` of the frame if it has one. */
+/**
+ * Reads a text frame of the AI SDK's own WebSocket transport. Throws a `ProtocolError`. For a frame of a known type, the error has the `requestId` of the
+ * frame, if that is valid.
+ */
 export function readChatFrame(text: string): ChatRequest {
   let json: unknown;
   try {

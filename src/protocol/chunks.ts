@@ -37,7 +37,7 @@ export type MessageMetadata = Exact<z.infer<typeof messageMetadata>>;
 
 /**
  * Token counts of a message. `input` includes `cacheRead` and `cacheWrite`, and `output` includes `reasoning`. A count is null where the
- * model reports none.
+ * model reports none and the other counts do not give it: without a reported `total`, it is the sum of `input` and `output`.
  */
 export type TokenUsage = NonNullable<MessageMetadata['usage']>;
 

@@ -72,7 +72,10 @@ export function notJson(): ProtocolError {
   return new ProtocolError('invalid_frame', 'A frame must be JSON.');
 }
 
-/** Reads a text frame whose JSON is already parsed. Throws a `ProtocolError`, with the `requestId` of the frame if it has one. */
+/**
+ * Reads a text frame whose JSON is already parsed. Throws a `ProtocolError`. For a frame of a known type and version, the error has the `requestId` of the
+ * frame, if that is valid.
+ */
 export function readFrameValue(json: unknown, limits: Limits = LIMITS): ClientFrame {
   if (!isRecord(json)) throw new ProtocolError('bad_request', 'A frame must be a JSON object.');
   const { type, version, data } = json;

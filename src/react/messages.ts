@@ -174,7 +174,7 @@ export function continuedMessage(messages: readonly Message[]): Message | undefi
 
 const KINDS = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'total'] as const;
 
-/** Returns the sum of the token counts of these messages. A count that no message has is null. */
+/** Returns the sum of the token counts of these messages, without those of sound (`audio`). A count that no message has is null. */
 export function totalUsage(messages: readonly Message[]): TokenUsage {
   const total = Object.fromEntries(KINDS.map((kind) => [kind, null])) as unknown as TokenUsage;
   for (const { metadata } of messages) {
