@@ -92,7 +92,7 @@ export interface Modality {
   cacheRead?: Record<string, number>;
 }
 
-/** Token counts with one meaning for all providers. A count that the provider did not state is null. */
+/** Token counts with one meaning for all providers. A count is null when the provider did not state it and the stated counts do not give it. */
 export interface Usage {
   /** Every input token: uncached, cache reads and writes, tool-use prompts. */
   input: number | null;
@@ -124,7 +124,10 @@ export interface Usage {
   source: 'body' | 'headers' | 'invocation_metrics';
 }
 
-/** An error that the provider reported, or the reason why the parser could not read the input (`unrecognized_response`). */
+/**
+ * An error that the provider reported, the reason why the parser could not read the input (`unrecognized_response`), or the failure of
+ * the source of a stream (`stream_error`).
+ */
 export interface ParsedError {
   type: string | null;
   code: string | number | null;
@@ -146,9 +149,15 @@ export interface Output {
   refusal: string | null;
   toolUses: ToolUse[];
   citations: Citation[];
-  /** The provider's own stop reason, unchanged. */
+  /**
+   * The provider's own stop reason, unchanged. Without one, the provider's reason why the response is incomplete, or else the status of
+   * the response. Null without any of these.
+   */
   stopReason: string | null;
-  /** The stop reason, normalised; null when the provider stated none. */
+  /**
+   * The stop reason, normalised. It is `error` for a response with an error, `content_filter` when a guardrail or a filter of the prompt
+   * stopped the response, and `incomplete` when a response without a stop reason is not complete. Otherwise null without a stop reason.
+   */
   finish: Finish | null;
   /** More about the stop: the stop sequence, the category of a filter, the provider's explanation. */
   stopDetail?: { sequence?: string; category?: string; message?: string };

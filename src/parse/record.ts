@@ -3,8 +3,8 @@ import { memo } from './json.ts';
 import type { ResponseFacts } from './reading.ts';
 
 /**
- * The response of a provider's API, in one form for all APIs. A fact that the provider did not state is null, never 0 or an empty
- * text. Only `text` is always a string.
+ * The response of a provider's API, in one form for all APIs. A fact that the provider did not state, and that does not follow from
+ * other facts, is null or absent, never 0 or an empty text. Exceptions: `text` is empty without a text, and a list without entries.
  */
 export interface ParsedResponse extends ResponseFacts {
   /** The version of this type. */

@@ -21,7 +21,7 @@ function plus(a: Count, b: Count): Count {
   return a === null ? b : a + (b ?? 0);
 }
 
-/** Subtracts; returns null when the result would be negative. */
+/** Subtracts `b`, or 0 when `b` is null. Returns null when `a` is null, or the result would be negative. */
 function minus(a: Count, b: Count): Count {
   return a === null || a < (b ?? 0) ? null : a - (b ?? 0);
 }
