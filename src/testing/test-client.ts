@@ -116,7 +116,7 @@ export class TestClient {
     return this.#opening;
   }
 
-  /** Sends a user message, and reads until the turn ends or waits for the user. Rejects when the server refuses the message. */
+  /** Sends a user message, and reads until the turn ends, or waits for the user or the browser. Rejects when the server refuses the message. */
   say(text: string, { files = [], metadata, body }: TestMessageOptions = {}): Promise<TestTurn> {
     const parts = [...files, { type: 'text', text }];
     const message = { id: crypto.randomUUID(), role: 'user', parts, ...(metadata && { metadata }) };
@@ -154,8 +154,8 @@ export class TestClient {
   }
 
   /**
-   * Reads the next turn that this page did not request: another page or the application started it, or a timer continued it. Resolves when the turn ends or
-   * waits for the user.
+   * Reads the next turn that this page did not request: another page or the application started it, or a timer continued it. Resolves when the turn ends, or
+   * waits for the user or the browser.
    */
   async next(): Promise<TestTurn> {
     await this.open();
