@@ -75,10 +75,10 @@ const CONSTANT_TOOLS: ReadonlySet<unknown> = new Set(
 
 /**
  * Chooses how ADK runs an agent over a socket. LLM agents and routed agents run live. Trees with other agents run turn by turn, because in a live run ADK does
- * not run some of those agents at all, and others for one step only. An agent with a callback, plugin, tool or option that a live run does not support runs turn
- * by turn too, so that no guardrail is skipped; if its model accepts audio, the warning says that the agent gets no sound. The option `driver` comes before
- * these rules, and LLM agents whose model can only be used live run live even with such a callback: the warning then names what ADK does not support. Throws
- * when the agent must be driven turn by turn and a model can only be used live, and for a workflow with the option `driver: "live"`.
+ * not run some of those agents at all, and others for one step only. An agent with a callback, plugin, tool or option that a live run does not support runs
+ * turn by turn too, so that no guardrail is skipped; if its model accepts audio, the warning says that the agent gets no sound. The option `driver` comes
+ * before these rules, and LLM agents whose model can only be used live run live even with such a callback: the warning then names what ADK does not support.
+ * Throws when the agent must be driven turn by turn and a model can only be used live, and for a workflow with the option `driver: "live"`.
  */
 export function chooseDriver(
   root: AgentRoot,

@@ -385,7 +385,10 @@ export class GatePlugin extends BasePlugin {
     return decide(tool, args, now, this.override);
   }
 
-  /** Replaces the responses in an event by errors, for calls whose state changes were not stored because of a conflict. */
+  /**
+   * Replaces responses in an event by errors, for calls whose state changes were not stored because of a conflict. When it is not known which calls
+   * changed state, all responses in the event are replaced.
+   */
   withdraw(key: RunKey, event: Event): void {
     const active = this.active.get(keyOf(key));
     const responses = getFunctionResponses(event);
