@@ -212,6 +212,9 @@ const spoken: [intent: string, pattern: RegExp, texts: string[]][] = [
       'what can you do for me',
       'menu',
       'How does this work?',
+      'Hello, what can you do?',
+      'Hi! What can you do for me?',
+      'ok, help me please',
     ],
   ],
   [
@@ -229,6 +232,8 @@ const spoken: [intent: string, pattern: RegExp, texts: string[]][] = [
       '何をしてくれますか',
       '何を聞けばいいですか',
       '困っています',
+      'こんにちは、何ができますか？',
+      'すみません、使い方を教えてください',
     ],
   ],
   [

@@ -13,8 +13,9 @@ export const help: Rule = {
   name: 'help',
   match(context) {
     const { language } = context;
-    const core = withoutClosing(context.text);
-    if (!HELP_EN.test(core) && !HELP_JA.test(core)) return null;
+    const whole = withoutClosing(context.text);
+    const asked = [whole, withoutOpening(whole)].some((text) => HELP_EN.test(text) || HELP_JA.test(text));
+    if (!asked) return null;
     const { help, canHelp } = TEXTS[language];
     return { thought: help.thought, text: `${canHelp}\n\n${abilities(context)}` };
   },
