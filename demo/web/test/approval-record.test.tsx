@@ -62,3 +62,8 @@ test.each([
     expect([...document.querySelectorAll('q')].map((one) => one.textContent)).toEqual(['too much']);
   },
 );
+
+test('a screen reader reads the title of a tool and its name as two words', async () => {
+  await mount(<ApprovalRecord lines={[line('issued')]} />);
+  expect(document.querySelector('h3')?.textContent).toBe('Payment process_payment');
+});

@@ -32,7 +32,7 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
   return (
     <li className="space-y-3 rounded-2xl border border-line p-4">
       <h3 className="text-sm font-semibold">
-        {tool === null ? words.unknown : toolTitle(tool, messages, language)}
+        {tool === null ? words.unknown : toolTitle(tool, messages, language)}{' '}
         {tool === null ? null : <code className="ml-2 text-xs font-normal text-soft">{tool}</code>}
       </h3>
       {sentence ? (
