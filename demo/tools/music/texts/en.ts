@@ -4,7 +4,7 @@ export const page = {
   suggestions: [{ title: 'Music', text: 'Play track 2' }],
   asked: 'Change the background music to track {track}.',
   done: 'Changed the background music to track {track}.',
-  playing: (track: string) => `Now playing: ${track}`,
+  switched: (track: string) => `Switched to: ${track}`,
   volume: 'Volume',
   tracks: { 1: 'Slow morning', 2: 'Night tram' } as Record<1 | 2, string>,
   track: (number: number) => `Track ${number}`,

@@ -6,7 +6,7 @@ export const page: typeof en.page = {
   suggestions: [{ title: '音楽', text: 'トラック2を流して' }],
   asked: '背景音楽をトラック {track} に変更します。',
   done: '背景音楽をトラック {track} に変更しました。',
-  playing: (track) => `再生中：${track}`,
+  switched: (track) => `変更した曲：${track}`,
   volume: '音量',
   tracks: { 1: 'ゆっくりした朝', 2: '夜の路面電車' },
   track: (number) => `トラック ${number}`,

@@ -32,10 +32,10 @@ const tool: PageTool = {
 
 function Result({ output, className }: { output: Readonly<Record<string, unknown>>; className: string }) {
   const { language } = useLanguage();
-  const { playing, tracks } = PAGE[language];
+  const { switched, tracks } = PAGE[language];
   const { track } = output;
   if (track !== 1 && track !== 2) return null;
-  return <p className={`text-sm text-soft ${className}`}>{playing(tracks[track])}</p>;
+  return <p className={`text-sm text-soft ${className}`}>{switched(tracks[track])}</p>;
 }
 
 export default tool;
