@@ -8,7 +8,7 @@ const { WEBHOOK_URL = 'http://127.0.0.1:4000', WEBHOOK_SECRET = '' } = process.e
 if (WEBHOOK_SECRET.length < 32) throw new Error('Set WEBHOOK_SECRET to a text of at least 32 characters.');
 
 const duologue = createDuologue({
-  agent: new LlmAgent({ name: 'assistant', model: 'gemini-2.5-flash' }),
+  agent: new LlmAgent({ name: 'assistant', model: 'gemini-3.8-flash' }),
   store: await openSqliteStore('data'),
 });
 // Subscribe before the server listens: it keeps events only for the subscriptions that it has.
