@@ -263,10 +263,12 @@ export class Reading {
   /** A page of stored messages, without the parts that only drafts have. Null when the message before which the page should end does not exist. */
   async page(request: PageRequest): Promise<MessagePage | null> {
     const { key, engine, output } = this.context;
+    // A turn that ends during the read may store the end of its message after the store has read the page, so it counts as running.
+    const wasRunning = this.isRunning;
     const page = await engine.store.loadPage(key, request);
     if (!page) return null;
     const older = page.hasOlder ? (page.messages[0]?.id ?? null) : null;
-    return { messages: output.withoutDrafts(page.messages), older, isRunning: this.isRunning };
+    return { messages: output.withoutDrafts(page.messages), older, isRunning: wasRunning || this.isRunning };
   }
 }
 
