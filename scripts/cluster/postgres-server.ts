@@ -61,6 +61,8 @@ export async function startPostgres({ password, fileLimit }: PostgresSettings = 
       'listen_addresses=127.0.0.1',
       `unix_socket_directories=${folder}`,
       'fsync=off',
+      // Test files that run side by side share a server, and each opens up to ten connections for a node.
+      'max_connections=400',
     ];
     const served = as('postgres', ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]);
     const [command, rest] = fileLimit === undefined ? served : limited(served, fileLimit);
