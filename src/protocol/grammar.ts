@@ -112,7 +112,7 @@ export class Grammar {
         this.finished = true;
         break;
       default:
-        // Every other chunk may come anywhere in a message.
+        // Every other chunk may come anywhere in a message, but not in the step of an approval request, which is checked above.
         break;
     }
     return wrong;

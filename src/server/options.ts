@@ -194,7 +194,7 @@ export interface DuologueOptions {
   socketLimits?: Partial<SocketLimits>;
   /** Sockets for the AI SDK's own `WebSocketChatTransport`, at `/ws` unless another path is given; false for none. */
   chatSocket?: Partial<ChatSocketOptions> | false;
-  /** Lets users read the ADK events of their sessions, and learn which nodes serve them, for development. */
+  /** Lets users read the ADK events of their sessions, and learn which nodes serve those sessions, for development. */
   inspect?: boolean;
   /** The log of the server; without it, warnings and errors go to the console. A pino logger can be passed directly. */
   logger?: Logger;

@@ -13,8 +13,8 @@ import type { StoreWriter } from './store-writer.ts';
 import type { ToolRunner } from './tool-runner.ts';
 
 /**
- * The objects that perform effects: on the store, in ADK, with the tools, in the output and for the clients. Of the store, ADK and the tools the effect
- * runner knows only these methods, so any object with them will do.
+ * The objects that perform effects: on the store, in ADK, with the tools, in the output and for the clients. The effect runner uses only these methods
+ * of the store, ADK and the tools, so other objects can take their place.
  */
 export interface EffectTargets {
   store: Pick<StoreWriter, 'write' | 'published' | 'storeImages'>;

@@ -216,7 +216,7 @@ class Watcher implements Listener {
     this.id = id;
   }
 
-  /** The response for this watcher: `data-session` and the messages that a socket would get first, and then every chunk of the log. */
+  /** The response for this watcher: first what a socket would get first (`data-session`, and the stored messages after a reset), then every chunk of the log. */
   response(
     sessionId: string,
     joined: Joined,

@@ -9,7 +9,6 @@ export const en = {
   skipToInput: 'Skip to the message box',
   close: 'Close',
   cancel: 'Cancel',
-  more: 'More',
   showAll: 'Show all',
   showLess: 'Show less',
   copy: 'Copy',

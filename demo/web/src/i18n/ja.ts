@@ -12,7 +12,6 @@ export const ja: Messages = {
   skipToInput: 'メッセージ欄へ移動',
   close: '閉じる',
   cancel: 'キャンセル',
-  more: 'その他',
   showAll: 'すべて表示',
   showLess: '折りたたむ',
   copy: 'コピー',

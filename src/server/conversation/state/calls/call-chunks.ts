@@ -41,8 +41,8 @@ export class CallChunks {
   }
 
   /**
-   * Announces a call as soon as the model makes it, before ADK runs its tool or defers the call. Does nothing for a call whose user gets a confirmation
-   * instead.
+   * Announces a call before it is stored: when the model makes it, or after the calls before it. ADK has neither run its tool nor deferred the call by
+   * then. Does nothing for a call whose user gets a confirmation instead.
    */
   announceEarly(call: NamedCall, facts: ToolFacts, draft: Draft): void {
     if (this.usesConfirmations && facts.asks) return;

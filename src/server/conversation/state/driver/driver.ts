@@ -95,7 +95,8 @@ export class Driver {
       calls.perform(step);
     } else {
       calls.requests.showNext();
-      // Calls of other messages may wait since the page was connected with a socket. They belong to other invocations.
+      // Calls of other messages may still be open, from the time before the page changed from a socket to SSE. A workflow continues without them,
+      // because they belong to other invocations.
       const { isWorkflow } = this.context.options;
       if (isWorkflow ? open.hasIn(response.draft.id) : open.size > 0) {
         messages.finish(response.draft);
