@@ -47,9 +47,9 @@ interface Answers {
 const answers = new WeakMap<NodeContext['channel'], Answers>();
 
 /**
- * Gives a node the answers to its questions when it continues after it was activated before in the same run, as in a loop of the graph. ADK gives answers
- * only to the first activation of a node in a run, and here a finished round of the loop counts as one, because it does not run again. The workflow at the
- * root must pass this function before its nodes.
+ * Gives a node the answers to its questions where ADK does not. ADK gives answers only to the first activation of a node in a run. When a loop of the graph
+ * continues, ADK does not run its finished rounds again, but counts each as an activation, so a node that runs again in a later round would get no answer.
+ * Call this for every node before it runs, for the workflow at the root first: its answers are those of the run.
  */
 export function giveAnswers(context: NodeContext): void {
   const { channel, nodePath, resumeInputs } = context;
@@ -257,8 +257,9 @@ function unansweredIn(events: readonly Event[], asked: ReadonlyMap<string, strin
 }
 
 /**
- * Whether the newest turn of a workflow stopped before the workflow had its end (`markEnd`), for instance because the process was killed. A question
- * that ended without an answer is an end too. An earlier turn may still wait. A text that the application said after the newest turn is no turn.
+ * Whether the newest turn of a workflow stopped before the workflow had its end (`markEnd`), for instance because the process was killed. False when a
+ * question of the turn ended without an answer, because the turn ended with it. False also when the application added a text after the turn: then the newest
+ * message is that text. Earlier turns, which may still wait, are not read.
  */
 export function isStoppedWorkflow(events: readonly Event[]): boolean {
   const begin = events.findLast(({ customMetadata }) => customMetadata?.messageId !== undefined);

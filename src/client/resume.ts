@@ -3,8 +3,8 @@ import { isSettled, toolNameOf, waitingFor } from '../protocol/tool-call.ts';
 import { type AnswerMemory, factsOf, type ToolPart, toolPartsOf } from './tool-calls.ts';
 
 /**
- * Returns the resume rule, for `sendAutomaticallyWhen` of `useChat`. The chat sends when a message contains an answer that was not sent, and no other
- * call of that message still waits for the user or the browser.
+ * Returns the resume rule, for `sendAutomaticallyWhen` of `useChat`. The chat sends when the last step of a message has an answer that was not sent,
+ * and no other call of that step waits for the user, or for a browser tool that the transport does not run.
  *
  * @example
  * const transport = new DuologueTransport({ url: '/duologue' });

@@ -23,7 +23,7 @@ export interface Framing<In> {
 export function sseFraming(sink: FrameSink): Framing<string> {
   let rest = '';
   let data = '';
-  /** Emits the event in a `data` field. Returns false when the text is not valid JSON; the next `data` lines may complete it. */
+  /** Emits the event in a `data` field. Returns false when the text is not valid JSON and not `[DONE]`; the next `data` lines may complete it. */
   const take = (text: string): boolean => {
     const value = tryJson(text);
     const plain = text.trim();

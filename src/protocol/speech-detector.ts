@@ -14,7 +14,7 @@ const STEP = 320;
 const LOUD_STEPS = 3;
 const VOICED_STEPS = 2;
 const WITHIN = 6;
-/** A step is loud when it is more than this many times louder than the background. */
+/** A step is loud when it is more than this many times louder than the background, and louder than the faintest speech. */
 const ABOVE_BACKGROUND = 3;
 /** The largest change from sample to sample that a voice has, as a share of its power. Hiss, rain and knocks have a larger change. */
 const ROUGHEST = 0.4;

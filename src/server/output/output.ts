@@ -306,8 +306,8 @@ export class Output {
   }
 
   /**
-   * Resolves when the message in progress has its place among the stored messages, so that another message can be stored after it; null when it already
-   * has that place.
+   * Resolves when the message in progress has its place among the stored messages, so that another message can be stored after it; null when it needs
+   * none: it already has that place, has no part yet, or there is no message in progress.
    */
   placed(): Promise<void> | null {
     return this.drafts.place();
@@ -356,7 +356,7 @@ export class Output {
     for (const callback of this.resting) callback();
   }
 
-  /** Ends all SSE responses with an error. */
+  /** Ends all SSE responses with an error, except those of watchers, which end as listeners. */
   end(why: ProtocolError): void {
     this.drafts.drop();
     this.readers.cut(why);

@@ -73,8 +73,8 @@ export type Migration = (db: Database) => void;
 /** The steps from an empty file; step `n` leads to version `n + 1`. Released steps are never changed. */
 export const migrations: readonly Migration[] = [
   function firstSchema(db) {
-    // The rows of events and messages lie together by session, in the order in which they are read. The rows of the other tables are few or large, so those
-    // tables have row ids.
+    // Events and messages have no row ids: their rows lie in the order of the primary key, so those of a session lie together, in the order in which they
+    // are read. States have none either, because they are found by their key alone. The other tables have row ids.
     db.exec(`
       create table app_states (app text primary key, state text not null) without rowid;
       create table user_states (
