@@ -262,6 +262,21 @@ describe.each(['sse', 'bidi'] as const)('over %s', (over) => {
     ]);
   });
 
+  it('a message that the application sends twice at the same time gets one answer', async () => {
+    const { duologue } = server(['Hello.', 'Noted.', 'Noted again.']);
+    const chat = testClient(duologue, { over });
+    await chat.say('Hi');
+    const session = { user: USER, id: chat.session };
+    const message = { id: 'door-1', parts: [{ type: 'text', text: 'I am at the door.' }] };
+    const sent = Promise.all([duologue.send(session, message), duologue.send(session, message)]);
+    expect((await chat.next()).text).toBe('Noted.');
+    expect(await sent).toEqual([{ messageId: chat.messages.at(-1)?.id }, { messageId: null }]);
+    expect((await textsOf(duologue, chat.session)).slice(2)).toEqual([
+      'user: I am at the door.',
+      'assistant: Noted.',
+    ]);
+  });
+
   it('a long-running call gets its output, once', async () => {
     const { duologue } = server([UPLOAD, 'Uploaded.', 'Sure.'], { clientTimeoutMs: null });
     const chat = testClient(duologue, { over });

@@ -57,6 +57,8 @@ export class ClientRequests {
   private readonly context: ClientRequestsContext;
   private readonly size: SizeLimit;
   private admitting: Promise<unknown> = Promise.resolve();
+  /** The messages that the application is sending, by id. */
+  private readonly sending = new Map<string, Promise<string | null>>();
 
   /** `isNew`: the session has no message yet. */
   constructor(isNew: boolean, context: ClientRequestsContext) {
@@ -241,11 +243,21 @@ export class ClientRequests {
     this.checkAccepted(requestId);
   }
 
-  /**
-   * Handles a user message that the application sends. Resolves, when that message is stored, with
-   * the id of the assistant message that will answer it; null when no message will answer it.
-   */
-  async sendFor(message: TypedMessage, requestId: string): Promise<string | null> {
+  /** Handles a user message of the application. Resolves, when it is stored, with the id of the message that will answer it; null when none will. */
+  sendFor(message: TypedMessage, requestId: string): Promise<string | null> {
+    const { sending } = this;
+    const { id } = message;
+    if (id === undefined) return this.sendOnce(message, requestId);
+    // A copy of a message is recognised only once the message has reached the state. So a copy that comes before that waits.
+    const earlier = Promise.resolve(sending.get(id)).catch(() => null);
+    const sent: Promise<string | null> = earlier
+      .then(() => this.sendOnce(message, requestId))
+      .finally(() => sending.get(id) === sent && sending.delete(id));
+    sending.set(id, sent);
+    return sent;
+  }
+
+  private async sendOnce(message: TypedMessage, requestId: string): Promise<string | null> {
     const { listeners, engine, key, state } = this.context;
     const known = this.accepted(requestId);
     if (known !== undefined) return known || null;
