@@ -491,7 +491,10 @@ it('[E1] a call that times out while posted answers are being read ends in their
   expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
 });
 
-it('[T22] a tool that ran has its output, though the server shuts down while the output waits for a run', () => {
+it.each<[string, (world: World) => void]>([
+  ['the server shuts down', (world) => world.push({ type: 'shut-down' })],
+  ['the user interrupts', (world) => world.interrupt()],
+])('[T22] a tool that ran has its output, though %s while the output waits for a run', (_when, end) => {
   const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: false });
   world.push({ type: 'joined' });
   world.say('bidi');
@@ -505,7 +508,7 @@ it('[T22] a tool that ran has its output, though the server shuts down while the
   run.end('It fell over.');
   world.endTool('output');
   expect(world.runs).toHaveLength(2);
-  world.push({ type: 'shut-down' });
+  end(world);
   expect(world.clientView.chunks).toContainEqual(
     expect.objectContaining({ type: 'tool-output-available', output: 'done' }),
   );
@@ -583,5 +586,24 @@ it.each(['approved', 'denied'] as const)(
       expect.objectContaining({ errorText: 'Approval request timed out' }),
     );
     expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+  },
+);
+
+it.each(['live', 'turn'] as const)(
+  '[B33] a message after a text of the application is answered, with the driver %s',
+  (driver) => {
+    const world = new World({ driver, approvals: 'sequential', whenBusy: 'queue', isEager: true });
+    world.push({ type: 'joined' });
+    world.say('bidi');
+    world.runs.at(-1)?.complete();
+    world.speak();
+    world.runs.at(0)?.end(null);
+    expect(world.clientView.chunks).toContainEqual(expect.objectContaining({ delta: 'By the way.' }));
+    const next = world.say('bidi');
+    expect(next.is).toBe('begun');
+    world.runs.at(-1)?.complete();
+    expect(world.runs).toHaveLength(2);
+    expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+    expect(world.isBusy).toBe(false);
   },
 );

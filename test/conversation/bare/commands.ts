@@ -71,6 +71,7 @@ const person: Doing[] = [
     (world) => world.say('bidi', { again: world.requests.length > 0 ? 'm1' : 'm0' }),
   ],
   ['the person takes back what they posted', always, (world) => world.say('sse', { again: 'm1' })],
+  ['the application says something', always, (world) => world.speak()],
   ['the person interrupts', always, (world) => world.interrupt()],
   [
     'the person makes a sound',

@@ -189,6 +189,16 @@ export class World {
     return request;
   }
 
+  /** A text of the application, which clients see as a message of the agent. */
+  speak(): void {
+    const request = this.newRequest('bidi', 'spoken', null).ref;
+    const answerId = `spoken_${request.id}`;
+    this.push({
+      type: 'speak',
+      spoken: { kind: 'spoken', wire: 'sse', request, text: 'By the way.', answerId },
+    });
+  }
+
   interrupt(): void {
     const heard = { messageId: undefined, playedMs: undefined };
     this.push({ type: 'interrupt', request: this.newRequest('bidi', 'interrupt', null).ref, heard });

@@ -72,7 +72,7 @@ export class TurnStart {
     const restarts = rewinds && this.userMessages.unanswered === request.id;
     const replaces = (newMessage === 'supersedes' && !isSpoken) || (rewinds && !restarts);
     starting.set({ is: 'waiting', request });
-    if (hasResponse) run.hold();
+    if (hasResponse && !isSpoken) run.hold();
     // Close an open run first. A request over SSE needs a run of its own. And the model in the open run still has the messages that a rewind removes, or
     // lacks the text of the answer to continue, or the text of the application.
     if (run.isClosing || ((replaces || rewinds || continues || isSpoken) && !run.isNone)) return run.close();

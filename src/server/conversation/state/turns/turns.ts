@@ -254,7 +254,7 @@ export class Turns {
     for (const call of open.all) {
       const owner = messages.get(call.record.messageId);
       if (owner) touched.add(owner);
-      calls.outcomes.end(call, INTERRUPTION);
+      calls.outcomes.end(call, call.outcome ?? INTERRUPTION, { isOffline: true });
     }
     messages.setWorking(false);
     messages.dropNext();
