@@ -99,3 +99,78 @@ describe('whether someone is in the middle of saying something', () => {
     expect(world.isSpokenTo).toBe(false);
   });
 });
+
+/** A conversation in which a call of a live model waits for the approval of the user, who has typed one message. */
+function beside() {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.hasListener = true;
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  const deny = () => {
+    const [toolCallId = ''] = world.clientView.calls.keys();
+    world.answer('bidi', [{ kind: 'decision', toolCallId, approved: false }]);
+    run.complete();
+  };
+  return { world, run, deny };
+}
+
+describe('speech beside an open call', () => {
+  it('[B14] is answered in a message of its own, which ends while the call is open', () => {
+    const { world, run, deny } = beside();
+    run.complete();
+    run.heard();
+    run.words();
+    run.complete();
+    const { messages } = world.clientView;
+    expect([...messages.values()].map(({ isOpen }) => isOpen)).toEqual([true, false]);
+    deny();
+    expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+  });
+
+  it('[B14] is answered in a message of its own, also when it stopped the model', () => {
+    const { world, run, deny } = beside();
+    run.words();
+    run.heard();
+    run.stop();
+    run.words();
+    run.complete();
+    const { messages } = world.clientView;
+    expect([...messages.values()].map(({ isOpen }) => isOpen)).toEqual([true, false]);
+    deny();
+    expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+  });
+
+  it('[B16] that stops the model leaves a typed message waiting until the model has ended its turn', () => {
+    const { world, run } = beside();
+    run.words();
+    const event = createEvent({ interrupted: true });
+    world.push({ type: 'event', n: 1, event, view: {} as RunView });
+    const message = world.say('bidi');
+    expect(message.is).toBe('waiting');
+    world.push({ type: 'event', n: 1, event: createEvent({ turnComplete: true }), view: {} as RunView });
+    expect(message.is).toBe('begun');
+  });
+});
+
+it('[B28d] the text of a message that the user spoke into is cut when the agent has ended it', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.hasListener = true;
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  run.words();
+  run.sound();
+  world.interrupt({ messageId: undefined, playedMs: 0, isSpeech: true });
+  run.words();
+  run.complete();
+  expect(world.clientView.chunks.slice(-2)).toMatchObject([
+    { type: 'finish', finishReason: 'stop' },
+    { type: 'data-heard', data: { length: 0 } },
+  ]);
+  expect([...world.wrong, ...world.clientView.wrong, ...world.clientView.atRest()]).toEqual([]);
+});

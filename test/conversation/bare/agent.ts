@@ -39,6 +39,8 @@ export class FakeRun {
   readonly inside: (MadeCall & { error?: string })[] = [];
   /** Calls of an interrupted turn that the gate had not seen when it was interrupted. After the end of the turn none of them comes. */
   readonly interrupted = new Set<string>();
+  /** The ids of the calls to which the model got a response of the server. */
+  readonly responses: string[] = [];
   /** Calls that wait to be written down. */
   readonly tickets = new Map<Ticket, MadeCall>();
   /** Whether a run that goes turn by turn ends when its calls are written down. */
@@ -209,6 +211,7 @@ export class FakeRun {
     for (const { functionResponse } of parts) {
       if (!functionResponse) continue;
       const { id = '', response } = functionResponse;
+      this.responses.push(id);
       const isOfNow = this.waiting.get(id) === this.turn;
       this.waiting.delete(id);
       if (response?.interrupted === true) continue;

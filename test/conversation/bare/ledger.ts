@@ -4,6 +4,9 @@ import type { DecidedBefore, WriteResults } from '../../../src/server/conversati
 import { LEDGER, type Verdict } from '../../../src/server/ledger/approvals.ts';
 import type { CallRecord, CallStatus } from '../../../src/server/store/store.ts';
 
+/** How long the text of every message is taken to be. */
+const TEXT_LENGTH = 100;
+
 /** What is stored, as far as the machine asks for it: the calls, the history's responses, the person's messages. */
 export class Ledger {
   readonly calls = new Map<string, CallRecord>();
@@ -60,6 +63,9 @@ export class Ledger {
       case 'decide':
         results.verdicts = write.decisions.map((decision) => this.decide(decision, write, now));
         results.isAccepted = write.accepted !== undefined && results.verdicts.some(counts);
+        return;
+      case 'cut':
+        results.length = Math.round(TEXT_LENGTH * write.share);
         return;
       case 'find-unfinished':
         results.unfinished = null;

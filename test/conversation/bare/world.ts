@@ -1,6 +1,6 @@
 import { type EventActions, getFunctionResponses } from '@google/adk';
 import type { Outcome } from '../../../src/adk/for-server.ts';
-import type { Answer, ProtocolError } from '../../../src/protocol/index.ts';
+import type { Answer, Heard, ProtocolError } from '../../../src/protocol/index.ts';
 import { insteadOf } from '../../../src/server/conversation/effect-runner.ts';
 import { ConversationState } from '../../../src/server/conversation/state/conversation-state.ts';
 import type { Effect, RequestRef, Write } from '../../../src/server/conversation/state/effects.ts';
@@ -167,14 +167,14 @@ export class World {
     for (const run of this.runs) for (const { id } of run.inside) this.ledger.inside.add(id);
     const effects = this.state.apply(input, () => this.now);
     for (const effect of effects) this.wrong.push(...fixed(effect, effect.type));
-    if (input.type === 'interrupt') this.queue.push({ type: 'hushed' });
+    if (input.type === 'interrupt' && !input.heard.isSpeech) this.queue.push({ type: 'hushed' });
     for (const effect of effects) if (effect.type === 'mute') this.runOf(effect.n)?.interrupt();
     this.queue.push(...effects);
     this.pump();
   }
 
   /** What the person says, over one wire or the other. */
-  say(wire: 'sse' | 'bidi', how: { again?: string } = {}): FakeRequest {
+  say(wire: 'sse' | 'bidi', how: { again?: string; replaces?: boolean } = {}): FakeRequest {
     const text = `text ${++this.count}`;
     const id = how.again ?? `m${this.count}`;
     const request = this.newRequest(wire, 'message', text);
@@ -185,7 +185,8 @@ export class World {
       id,
       parts: [{ type: 'text' as const, text }],
     };
-    this.push({ type: 'message', message, replaces: wire === 'sse' || how.again !== undefined });
+    const { replaces = wire === 'sse' || how.again !== undefined } = how;
+    this.push({ type: 'message', message, replaces });
     return request;
   }
 
@@ -199,8 +200,7 @@ export class World {
     });
   }
 
-  interrupt(): void {
-    const heard = { messageId: undefined, playedMs: undefined };
+  interrupt(heard: Heard = { messageId: undefined, playedMs: undefined }): void {
     this.push({ type: 'interrupt', request: this.newRequest('bidi', 'interrupt', null).ref, heard });
   }
 
