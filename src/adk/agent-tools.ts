@@ -86,7 +86,10 @@ async function runAgentTool(
   }
 }
 
-/** Refuses a call inside an agent that is used as a tool. Ends the run of that agent, because its model could not get the answer of the user. */
+/**
+ * Refuses a call that would have to wait, inside an agent that is used as a tool and cannot pause. Ends the run of that agent, because its model could not get
+ * the answer of the user.
+ */
 export function refuseInside(run: InnerRun, tool: string, asks: boolean, context: Context): never {
   const what = asks ? 'asks for an approval' : 'waits for an answer from outside';
   run.refusal ??= `${tool} ${what}, which the agent "${context.agentName}" cannot get while it is used as a tool.`;

@@ -157,7 +157,7 @@ function needsAnotherSignIn(tool: string, config: AuthConfig, lent: LentCredenti
 
 /** The error text for a tool whose user has signed in, when the stored answer cannot be decrypted. A call asks once only, so it cannot ask again. */
 function lostSignIn(tool: string): string {
-  return `The sign-in for ${tool} is lost: the key of the server (toolSignIn.secret) has changed since. Call ${tool} again to ask for it again.`;
+  return `The sign-in for ${tool} is lost: the key of the server (toolSignIn.secret) has changed since the user signed in. Call ${tool} again to ask for a new sign-in.`;
 }
 
 /** The credential that a tool requests: from the user's answer to a sign-in, otherwise from an earlier sign-in. */

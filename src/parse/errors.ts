@@ -44,7 +44,8 @@ export function errorOf(body: Obj): ErrorBody | null {
   }
   if (type === 'error' || body.object === 'error' || typeof (error ?? body.detail) === 'string')
     return { api: 'openai.chat', error: errorFrom(body) };
-  // In an Anthropic batch, a request without a response has one of these types.
+  // In an Anthropic batch, the result of a request that was never answered has one of these types. An `errored` result has an error object, which was read
+  // above.
   if (type === 'expired' || type === 'canceled')
     return {
       api: 'anthropic.messages',

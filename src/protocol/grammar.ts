@@ -70,7 +70,8 @@ export class Grammar {
       case 'start-step':
         if (this.mode === 'bidi' && this.step !== 'none') say('a step is open already');
         // The AI SDK searches only the last step for the call of a `tool-input-available`. So over SSE, no earlier call may get one after this
-        // chunk. Over BIDI the SDK sees no steps: our transports remove those around approval requests.
+        // chunk. Over BIDI the SDK does not see these steps: our transports remove those around approval requests, and add a step only when every call
+        // of the message has an outcome.
         if (this.mode === 'sse') for (const id of this.calls.keys()) this.earlier.add(id);
         this.step = 'empty';
         break;

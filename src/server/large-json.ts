@@ -101,7 +101,8 @@ export class LargeJson {
     worker.unref();
     worker.on('message', (answer: Answer) => {
       if ('value' in answer) this.settle((job) => job.resolve(answer.value));
-      else if (answer.fault === 'json') this.settle((job) => job.reject(new SyntaxError('Not JSON.')));
+      else if (answer.fault === 'json')
+        this.settle((job) => job.reject(new SyntaxError('The body is not JSON.')));
       else this.settle((job) => job.reject(tooMuch()));
     });
     worker.on('error', () => undefined);

@@ -14,10 +14,10 @@ export function classifyClose(
   { isSetUp, isResuming }: { isSetUp: boolean; isResuming: boolean },
 ): { then: AfterClose; failure: ModelFailure } {
   const detail = reason ? `: ${withoutRetryWords(withoutKeys(reason))}` : '';
-  const what = isSetUp ? 'The live model ended the connection' : 'The live model refused the connection';
+  const did = isSetUp ? 'ended' : 'refused';
   const result = (then: AfterClose, failure: FailureCode) => ({
     then,
-    failure: new ModelFailure(failure, `${what} (${status ?? code})${detail}`),
+    failure: new ModelFailure(failure, `The live model ${did} the connection (${status ?? code})${detail}`),
   });
   if (status !== undefined) return result(status === 429 || status >= 500 ? 'retry' : 'stop', `${status}`);
   const known = reasons.find(([pattern]) => pattern.test(reason));

@@ -12,8 +12,8 @@ export interface ToolSignInOptions {
   /** The address at which browsers reach `/sign-in/callback` of this server, as it is registered at the providers. */
   callbackUrl: string;
   /**
-   * A secret of at least 16 random characters, the same on all nodes. It encrypts the state in the address of a sign-in, and the stored answer. Without it the
-   * key is lost with the process, so a user whose sign-in was open at a restart must begin it again.
+   * A secret of at least 16 random characters, the same on all nodes. It encrypts the state in the address of a sign-in, and the stored answer. Without it
+   * the server encrypts with a random key of this process, so a user whose sign-in was open at a restart must begin it again.
    */
   secret?: string;
   /** How long a sign-in may take, in milliseconds; null means no limit. Default: 10 minutes. */

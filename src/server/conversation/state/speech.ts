@@ -129,7 +129,8 @@ export class Speech {
   runEnded(): boolean {
     const { isReopening } = this;
     this.isReopening = false;
-    // A user who still speaks continues in the next run. Speech that had ended gets no answer from a run that is over.
+    // If another run replaces this one, a user who still speaks continues in that run, and only speech that had ended stops waiting for an answer. After
+    // any other end of a run, no speech waits for one.
     if (isReopening) this.answered();
     else this.speech = 'none';
     return isReopening && this.held.length > 0;

@@ -372,8 +372,8 @@ export class Calls {
   }
 
   /**
-   * Ends calls that the model cancelled; the model gets no response to them. A tool that already runs is not stopped: its call ends with the outcome
-   * of the tool.
+   * Ends calls that the model cancelled; the model gets no response to them. A tool that runs on the server is not stopped: its call ends with its outcome.
+   * The call of a running browser tool ends at once, and its page aborts the tool.
    */
   cancel(callIds: readonly string[], outcome: CallOutcome): void {
     for (const id of callIds) {
