@@ -18,6 +18,7 @@ export interface ChosenModel {
   howToChange: string;
 }
 
+/** How `chooseModel` finds a model in the environment. */
 export interface ChooseOptions {
   /** Whether live runs may use a different model than turns; true by default. */
   live?: boolean;

@@ -15,6 +15,7 @@ import {
   turnOf,
 } from './test-turn.ts';
 
+/** Options of a test client: its transport, its session, and its browser tools. */
 export interface TestClientOptions {
   /** The transport: SSE unless given. */
   over?: 'sse' | 'bidi';

@@ -12,6 +12,7 @@ import { type Language, languageOf } from './understand/language.ts';
 /** The name of the embedded model as ADK knows it. */
 export const EMBEDDED_MODEL = 'duologue-embedded';
 
+/** How the embedded model speaks, and what it knows besides general talk. */
 export interface EmbeddedModelOptions {
   /** Milliseconds between two pieces of a streamed text, 15 by default; 0 streams without waiting. */
   paceMs?: number;

@@ -32,6 +32,7 @@ export const CLOSE_REASONS: readonly CloseReason[] = [
   [/unavailable|overloaded/i, 'retry', '503'],
 ];
 
+/** Options of a live connection to Gemini. */
 export interface GeminiLiveOptions extends LiveConnectionOptions {
   /**
    * Returns whether calls of this tool are non-blocking, which means that the model continues without waiting for the response. Return true for tools that

@@ -5,7 +5,6 @@ const timeOf = (seconds: number) => (seconds < 120 ? `${seconds} s` : `${Math.fl
 export const en = {
   languageName: 'English',
   appName: 'Duologue',
-  tagline: 'A conversation with an agent that asks before it acts.',
   skipToInput: 'Skip to the message box',
   close: 'Close',
   cancel: 'Cancel',
@@ -150,7 +149,6 @@ export const en = {
     askedBy: (agents: string) => `Asked by ${agents}`,
     yourReason: 'Your reason',
     details: 'Details of the request',
-    noDetails: 'No further details.',
     emptyValue: 'empty',
     secondsLeft: (seconds: number) => `${timeOf(seconds)} left`,
     timeIsUp: 'Time is up',
@@ -304,7 +302,6 @@ export const en = {
       'Its messages and pictures are deleted here and on the server. The approval log keeps who decided what and when, without the details.',
     clearConfirm: 'Delete',
     loading: 'Loading the conversation',
-    loadFailed: 'The conversation could not be loaded.',
     failed: {
       remove: 'The conversation could not be deleted. Try again later.',
       rename: 'The new name could not be saved. Try again later.',

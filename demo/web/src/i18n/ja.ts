@@ -8,7 +8,6 @@ const timeOf = (seconds: number) => (seconds < 120 ? `${seconds} 秒` : `${Math.
 export const ja: Messages = {
   languageName: '日本語',
   appName: 'Duologue',
-  tagline: '大切な操作の前に必ず確認する、エージェントとの会話。',
   skipToInput: 'メッセージ欄へ移動',
   close: '閉じる',
   cancel: 'キャンセル',
@@ -153,7 +152,6 @@ export const ja: Messages = {
     askedBy: (agents) => `依頼したエージェント：${agents}`,
     yourReason: 'あなたの理由',
     details: '承認する内容の詳細',
-    noDetails: 'ほかの詳細はありません。',
     emptyValue: '空',
     secondsLeft: (seconds) => `残り ${timeOf(seconds)}`,
     timeIsUp: '時間切れ',
@@ -308,7 +306,6 @@ export const ja: Messages = {
       'メッセージと画像を、この画面とサーバーの両方から削除します。承認の記録には、誰がいつどう回答したかだけが残り、内容は残りません。',
     clearConfirm: '削除',
     loading: '会話を読み込み中',
-    loadFailed: '会話を読み込めませんでした。',
     failed: {
       remove: '会話を削除できませんでした。あとでもう一度お試しください。',
       rename: '名前を保存できませんでした。あとでもう一度お試しください。',
