@@ -107,14 +107,14 @@ export function createServerApi(
   };
 
   /**
-   * Runs a command with an answer to a call. When the session rejects the answer, `why` gets the newest record of the call, and returns the error to throw, or
-   * null for the error of the session.
+   * Runs a command with an answer to a call. When the session rejects the answer, `why` gets the newest record of the call and the code of the rejection, and
+   * returns the error to throw, or null for the error of the session.
    */
   const answer = async (
     found: FoundCall,
     by: DecidedBy,
     given: Answer,
-    why: (call: CallRecord | null) => Promise<ServerApiError | null>,
+    why: (call: CallRecord | null, code: string) => Promise<ServerApiError | null>,
   ): Promise<void> => {
     const { key } = found;
     const command: Command = { do: 'answer', key, by, answer: given, requestId: requestId() };
@@ -124,7 +124,7 @@ export function createServerApi(
       const isRefused =
         error instanceof ServerApiError &&
         ['answer_refused', 'nothing_to_answer', 'not_found'].includes(error.code);
-      throw (isRefused && (await why(await store.findCall(key, { id: found.call.id })))) || error;
+      throw (isRefused && (await why(await store.findCall(key, { id: found.call.id }), error.code))) || error;
     }
   };
 
@@ -175,7 +175,12 @@ export function createServerApi(
         if (refusal) throw refusal;
         const given = outputOf(callId, asJson(output), limits);
         const by = { application, person: found.key.user };
-        await answer(found, by, given, async (call) => notWaiting(call));
+        // The record says that the call waits, but the session is not ready for the output, for instance because the call has just begun to wait.
+        const notYet = () =>
+          new ServerApiError('not_waiting', 'This call does not wait for an output yet. Try again.');
+        await answer(found, by, given, async (call, code) =>
+          code === 'nothing_to_answer' ? (notWaiting(call) ?? notYet()) : notWaiting(call),
+        );
       }),
 
     send: (session, message) =>
